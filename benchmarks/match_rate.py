@@ -15,8 +15,8 @@ counted ones, because with the defaults the batch that meets the end of a topic 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -73,17 +73,35 @@ class Contestant:
         self.batch_ms += [round(seconds * 1000) for _, seconds in counted]
 
 
-def measure(bench: Bench) -> dict[str, object]:
-    """Return the ratios and the figures behind them."""
+@contextmanager
+def session(bench: Bench, name: str) -> Iterator[tuple[str, SparkSession]]:
+    """Run a broker and Spark; give the broker's address and the session."""
     with bench.broker() as broker:
         bench.say("starting Spark")
-        folder = bench.folder / "match"
+        folder = bench.folder / name
         jars = bench.jars("spark")
         spark = open_session(SessionConfig("local[*]", jars, checkpoint=str(folder), local_dir=folder / "spark"))
         try:
-            return Contest(bench, broker.bootstrap, spark).run()
+            yield broker.bootstrap, spark
         finally:
             close_session(spark)
+
+
+def compete(bench: Bench, contestants: Sequence[Contestant], publish: Callable[[int], object]) -> None:
+    """Publish a few batches a round, and let all run through them, each time in another order."""
+    sizes = bench.sizes
+    for number in range(sizes.rounds):
+        publish(sizes.batches * sizes.batch + sizes.batch // 3)
+        first = number % len(contestants)
+        for contestant in [*contestants[first:], *contestants[:first]]:
+            contestant.compete()
+            bench.say(f"round {number + 1}: {contestant.name} {contestant.rates[-1]:,.0f} rows/s")
+
+
+def measure(bench: Bench) -> dict[str, object]:
+    """Return the ratios and the figures behind them."""
+    with session(bench, "match") as (bootstrap, spark):
+        return Contest(bench, bootstrap, spark).run()
 
 
 class Contest:
@@ -116,12 +134,7 @@ class Contest:
         ]
         for other in contestants[1:]:
             other.run()
-        for number in range(sizes.rounds):
-            self._publisher.send(self._market.changes(sizes.batches * sizes.batch + sizes.batch // 3))
-            first = number % len(contestants)
-            for contestant in contestants[first:] + contestants[:first]:
-                contestant.compete()
-                say(f"round {number + 1}: {contestant.name} {contestant.rates[-1]:,.0f} rows/s")
+        compete(self._bench, contestants, lambda rows: self._publisher.send(self._market.changes(rows)))
         return self._figures(contestants, len(state))
 
     def _prepare(self) -> None:

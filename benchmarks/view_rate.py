@@ -17,28 +17,20 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from benchmarks.bench import Bench, Publisher
-from benchmarks.match_rate import Contestant, ratio
+from benchmarks.match_rate import Contestant, compete, ratio, session
 from benchmarks.stock_workload import Audience
 from benchmarks.view_workload import CASES, ON_VIEW, TABLES, SectorMarket, asked_of_view, catalog_of
 from connectors.topics import Topics
 from shard.pipeline import process_group
 from streaming.query.match import MatchConfig, start_match, topics_read
-from streaming.query.session import SessionConfig, close_session, open_session
 
 NAMES = {"table": "match", "view": "view", "cell": "cell"}
 
 
 def measure(bench: Bench) -> dict[str, object]:
     """Return the ratios and the figures behind them."""
-    with bench.broker() as broker:
-        bench.say("starting Spark")
-        folder = bench.folder / "views"
-        jars = bench.jars("spark")
-        spark = open_session(SessionConfig("local[*]", jars, checkpoint=str(folder), local_dir=folder / "spark"))
-        try:
-            return Contest(bench, broker.bootstrap, spark).run()
-        finally:
-            close_session(spark)
+    with session(bench, "views") as (bootstrap, spark):
+        return Contest(bench, bootstrap, spark).run()
 
 
 class Contest:
@@ -65,12 +57,7 @@ class Contest:
         self._publisher.send(self._market.changes(sizes.batch))
         for contestant in contestants:
             contestant.run()
-        for number in range(sizes.rounds):
-            self._publisher.send(self._market.changes(sizes.batches * sizes.batch + sizes.batch // 3))
-            first = number % len(contestants)
-            for contestant in contestants[first:] + contestants[:first]:
-                contestant.compete()
-                say(f"round {number + 1}: {contestant.name} {contestant.rates[-1]:,.0f} rows/s")
+        compete(self._bench, contestants, lambda rows: self._publisher.send(self._market.changes(rows)))
         return _figures(contestants)
 
     def _register(self, case: str) -> None:

@@ -52,13 +52,13 @@ two rows at one x first; the later one overwrites it, and a step at the bound's 
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from state.change_batch import I64
-from state.minima import ABSENT, check_minima, minima
+from state.kernel import kernel
+from state.minima import ABSENT, check_minima, find_left, find_right, minima, set_leaf
 from state.order_code import INT64_MAX, INT64_MIN
-from state.ordering import Layout
+from state.ordering import Layout, first_at, run_at
 
 FIELDS = 7
 """Rows of the messages' array: cause, group, new, lo_min, lo_max, hi_min, hi_max."""
@@ -68,61 +68,7 @@ _FIRST_OUTPUT = 1024
 Pair = tuple[int, int]
 
 
-@numba.njit(cache=True)
-def _put(nodes: I64, size: int, slot: int, y: int) -> None:
-    """Set a leaf and mend the minima above it."""
-    node = size + slot
-    nodes[node] = y
-    node >>= 1
-    while node > 0:
-        low = min(nodes[2 * node], nodes[2 * node + 1])
-        if nodes[node] == low:
-            break
-        nodes[node] = low
-        node >>= 1
-
-
-@numba.njit(cache=True)
-def _find_right(nodes: I64, size: int, slot: int, limit: int) -> int:
-    """Return the first slot >= `slot` with y <= limit, or -1."""
-    node = size + slot
-    if nodes[node] > limit:
-        while True:
-            while node & 1:
-                node >>= 1
-            if node == 0:
-                return -1
-            node += 1
-            if nodes[node] <= limit:
-                break
-        while node < size:
-            node *= 2
-            if nodes[node] > limit:
-                node += 1
-    return node - size
-
-
-@numba.njit(cache=True)
-def _find_left(nodes: I64, size: int, slot: int, limit: int) -> int:
-    """Return the last slot <= `slot` with y <= limit, or -1."""
-    node = size + slot
-    if nodes[node] > limit:
-        while True:
-            while not node & 1:
-                node >>= 1
-            if node == 1:
-                return -1
-            node -= 1
-            if nodes[node] <= limit:
-                break
-        while node < size:
-            node = 2 * node + 1
-            if nodes[node] > limit:
-                node -= 1
-    return node - size
-
-
-@numba.njit(cache=True)
+@kernel
 def _least(nodes: I64, size: int, begin: int, end: int) -> int:
     """Return the least y of the slots [begin, end)."""
     low = ABSENT
@@ -139,30 +85,7 @@ def _least(nodes: I64, size: int, begin: int, end: int) -> int:
     return low
 
 
-@numba.njit(cache=True)
-def _first_at(x: I64, begin: int, end: int, value: int) -> int:
-    """Return the first slot of [begin, end) with x >= value, or `end` (why also here: `ordering._first_at`)."""
-    while begin < end:
-        mid = (begin + end) // 2
-        if x[mid] < value:
-            begin = mid + 1
-        else:
-            end = mid
-    return begin
-
-
-@numba.njit(cache=True)
-def _run(x: I64, slot: int, begin: int, end: int) -> Pair:
-    """Return the slots [first, last + 1) of the group [begin, end) with the x of `slot`."""
-    first, stop = slot, slot + 1
-    if first > begin and x[first - 1] == x[slot]:
-        first = _first_at(x, begin, first, x[slot])
-    if stop < end and x[stop] == x[slot]:
-        stop = end if x[end - 1] == x[slot] else _first_at(x, stop, end, x[slot] + 1)
-    return first, stop
-
-
-@numba.njit(cache=True)
+@kernel
 def _walk_left(nodes: I64, size: int, x: I64, slot: int, stop: int, peak: int, floor: int, hull: I64) -> Pair:
     """Collect the left hull from `slot` down to `stop`: ever lower y, down to above `floor`.
 
@@ -171,7 +94,7 @@ def _walk_left(nodes: I64, size: int, x: I64, slot: int, stop: int, peak: int, f
     count = 0
     low = peak
     while slot >= stop:
-        slot = _find_left(nodes, size, slot, low - 1)
+        slot = find_left(nodes, size, slot, low - 1)
         if slot < stop:
             break
         low = nodes[size + slot]
@@ -185,13 +108,13 @@ def _walk_left(nodes: I64, size: int, x: I64, slot: int, stop: int, peak: int, f
     return count, -1
 
 
-@numba.njit(cache=True)
+@kernel
 def _walk_right(nodes: I64, size: int, x: I64, slot: int, stop: int, peak: int, floor: int, hull: I64) -> Pair:
     """Collect the right hull from `slot` up to before `stop`; mirrors `_walk_left`."""
     count = 0
     low = peak
     while slot < stop:
-        slot = _find_right(nodes, size, slot, low - 1)
+        slot = find_right(nodes, size, slot, low - 1)
         if slot < 0 or slot >= stop:
             break
         low = nodes[size + slot]
@@ -205,7 +128,7 @@ def _walk_right(nodes: I64, size: int, x: I64, slot: int, stop: int, peak: int, 
     return count, -1
 
 
-@numba.njit(cache=True)
+@kernel
 def _message(
     out: I64, count: int, cause: int, group: int, new: int, lo_min: int, lo_max: int, hi_min: int, hi_max: int
 ) -> None:
@@ -219,7 +142,7 @@ def _message(
     out[6, count] = hi_max
 
 
-@numba.njit(cache=True)
+@kernel
 def _room(out: I64, count: int, more: int) -> I64:
     """Return `out`, or a copy twice as long if `more` messages do not fit behind `count`."""
     if count + more <= out.shape[1]:
@@ -231,7 +154,7 @@ def _room(out: I64, count: int, more: int) -> I64:
     return bigger
 
 
-@numba.njit(cache=True)
+@kernel
 def _expose(
     nodes: I64, size: int, x: I64, left: I64, lefts: int, right: I64, rights: int, span: tuple[int, int, int, int],
     peak: int, cause: int, group: int, out: I64, count: int,
@@ -264,7 +187,7 @@ def _expose(
     return out, count
 
 
-@numba.njit(cache=True)
+@kernel
 def _emit(
     nodes: I64, size: int, x: I64, hulls: I64, core: Pair, limits: Pair, edges: Pair, y_old: int, y_new: int,
     cause: int, group: int, out: I64, count: int,
@@ -290,18 +213,18 @@ def _emit(
     return _expose(nodes, size, x, left, lefts, right, rights, span, peak, cause, group, out, count)
 
 
-@numba.njit(cache=True)
+@kernel
 def _stay(
     nodes: I64, size: int, x: I64, hulls: I64, slot: int, ys: Pair, starts: I64, g: int, whole: Pair,
     cause: int, out: I64, count: int,
 ) -> tuple[I64, int]:  # fmt: skip
     """Write the messages of a row that comes, goes or changes y at one x of group g: y ys[0] to ys[1]."""
     limits = (starts[g], starts[g + 1])
-    core = _run(x, slot, limits[0], limits[1])
+    core = run_at(x, slot, limits[0], limits[1])
     return _emit(nodes, size, x, hulls, core, limits, whole, ys[0], ys[1], cause, g, out, count)
 
 
-@numba.njit(cache=True)
+@kernel
 def _move(
     nodes: I64, size: int, x: I64, hulls: I64, slots: Pair, ys: Pair, limits: Pair, whole: Pair, cause: int,
     group: int, out: I64, count: int,
@@ -309,8 +232,8 @@ def _move(
     """Write the messages of a row that moves within its group: from slots[0], y ys[0] to slots[1], y ys[1]."""
     forward = x[slots[0]] < x[slots[1]]
     left, right = (slots[0], slots[1]) if forward else (slots[1], slots[0])
-    left_run = _run(x, left, limits[0], limits[1])
-    right_run = _run(x, right, limits[0], limits[1])
+    left_run = run_at(x, left, limits[0], limits[1])
+    right_run = run_at(x, right, limits[0], limits[1])
     gone, come = (ys[0], ABSENT), (ABSENT, ys[1])
     at_left, at_right = (gone, come) if forward else (come, gone)
     for region in range(3):
@@ -323,7 +246,7 @@ def _move(
     return out, count
 
 
-@numba.njit(cache=True)
+@kernel
 def _replay(
     nodes: I64, size: int, x: I64, group: I64, starts: I64, cause: I64, slot_old: I64, y_old: I64, slot_new: I64,
     y_new: I64, whole: Pair, out: I64, count: int,
@@ -338,7 +261,7 @@ def _replay(
     for i in range(len(cause)):
         old, new = slot_old[i], slot_new[i]
         if old >= 0:
-            _put(nodes, size, old, absent)
+            set_leaf(nodes, size, old, absent)
         if old >= 0 and new >= 0 and old != new and group[old] == group[new]:
             g = group[old]
             limits = (starts[g], starts[g + 1])
@@ -355,19 +278,19 @@ def _replay(
                 ys = (absent, y_new[i])
                 out, count = _stay(nodes, size, x, hulls, new, ys, starts, group[new], whole, cause[i], out, count)
         if new >= 0:
-            _put(nodes, size, new, y_new[i])
+            set_leaf(nodes, size, new, y_new[i])
     return out, count
 
 
-@numba.njit(cache=True)
+@kernel
 def _answer(nodes: I64, size: int, x: I64, starts: I64, group: I64, lo: I64, hi: I64, out: I64) -> None:
     """Write the least y with lo <= x <= hi in each group asked for (-1: a group that has no slot)."""
     for i in range(len(group)):
         out[i] = ABSENT
         if group[i] >= 0 and lo[i] <= hi[i]:
             begin, end = starts[group[i]], starts[group[i] + 1]
-            first = _first_at(x, begin, end, lo[i])
-            stop = end if hi[i] >= x[end - 1] else _first_at(x, first, end, hi[i] + 1)
+            first = first_at(x, begin, end, lo[i])
+            stop = end if hi[i] >= x[end - 1] else first_at(x, first, end, hi[i] + 1)
             out[i] = _least(nodes, size, first, stop)
 
 

@@ -55,13 +55,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
 from state.change_batch import I64
-from state.minima import ABSENT, check_minima, minima
+from state.kernel import kernel
+from state.minima import ABSENT, check_minima, find_left, find_right, minima, set_leaf
 from state.order_code import INT64_MAX, INT64_MIN
-from state.ordering import Layout
+from state.ordering import Layout, first_at, run_at
 
 OUT, IN, STAY = 1, 2, 3
 """The row leaves the ranges of a message, comes into them, or is in them before and after."""
@@ -84,84 +84,7 @@ _Change = tuple[int, int, int, int]
 # at `used`; `worse` is room for K candidates.
 
 
-@numba.njit(cache=True)
-def _put(nodes: I64, size: int, slot: int, rank: int) -> None:
-    """Set a leaf and mend the minima above it (why also here: `ordering._first_at`)."""
-    node = size + slot
-    nodes[node] = rank
-    node >>= 1
-    while node > 0:
-        low = min(nodes[2 * node], nodes[2 * node + 1])
-        if nodes[node] == low:
-            break
-        nodes[node] = low
-        node >>= 1
-
-
-@numba.njit(cache=True)
-def _find_right(nodes: I64, size: int, slot: int, limit: int) -> int:
-    """Return the first slot >= `slot` with a rank <= limit, or -1."""
-    node = size + slot
-    if nodes[node] > limit:
-        while True:
-            while node & 1:
-                node >>= 1
-            if node == 0:
-                return -1
-            node += 1
-            if nodes[node] <= limit:
-                break
-        while node < size:
-            node *= 2
-            if nodes[node] > limit:
-                node += 1
-    return node - size
-
-
-@numba.njit(cache=True)
-def _find_left(nodes: I64, size: int, slot: int, limit: int) -> int:
-    """Return the last slot <= `slot` with a rank <= limit, or -1."""
-    node = size + slot
-    if nodes[node] > limit:
-        while True:
-            while not node & 1:
-                node >>= 1
-            if node == 1:
-                return -1
-            node -= 1
-            if nodes[node] <= limit:
-                break
-        while node < size:
-            node = 2 * node + 1
-            if nodes[node] > limit:
-                node -= 1
-    return node - size
-
-
-@numba.njit(cache=True)
-def _first_at(x: I64, begin: int, end: int, value: int) -> int:
-    """Return the first slot of [begin, end) with x >= value, or `end`."""
-    while begin < end:
-        mid = (begin + end) // 2
-        if x[mid] < value:
-            begin = mid + 1
-        else:
-            end = mid
-    return begin
-
-
-@numba.njit(cache=True)
-def _run(x: I64, slot: int, begin: int, end: int) -> Pair:
-    """Return the slots [first, last + 1) of the group [begin, end) with the x of `slot`."""
-    first, stop = slot, slot + 1
-    if first > begin and x[first - 1] == x[slot]:
-        first = _first_at(x, begin, first, x[slot])
-    if stop < end and x[stop] == x[slot]:
-        stop = end if x[end - 1] == x[slot] else _first_at(x, stop, end, x[slot] + 1)
-    return first, stop
-
-
-@numba.njit(cache=True)
+@kernel
 def _keep(worse: I64, count: int, x: int, rank: int) -> None:
     """Put a candidate in its place among `count` ones by rank."""
     i = count
@@ -171,7 +94,7 @@ def _keep(worse: I64, count: int, x: int, rank: int) -> None:
     worse[i, 0], worse[i, 1] = x, rank
 
 
-@numba.njit(cache=True)
+@kernel
 def _push(nodes: I64, heap: I64, count: int, node: int) -> int:
     """Put a node on a heap by its least rank; return how many it has."""
     i = count
@@ -182,7 +105,7 @@ def _push(nodes: I64, heap: I64, count: int, node: int) -> int:
     return count + 1
 
 
-@numba.njit(cache=True)
+@kernel
 def _sift(nodes: I64, heap: I64, count: int, node: int) -> None:
     """Put `node` in the place of the root of a heap of `count` nodes."""
     i = 0
@@ -199,7 +122,7 @@ def _sift(nodes: I64, heap: I64, count: int, node: int) -> None:
     heap[i] = node
 
 
-@numba.njit(cache=True)
+@kernel
 def _heap_size(size: int, most: int) -> int:
     """Return how many nodes wait at most: each row that is taken puts at most one a level on the heap."""
     levels = 2
@@ -209,7 +132,7 @@ def _heap_size(size: int, most: int) -> int:
     return (most + 2) * levels
 
 
-@numba.njit(cache=True)
+@kernel
 def _best_of(nodes: I64, size: int, begin: int, end: int, limit: int, slots: I64, heap: I64) -> int:
     """Write the slots of the least ranks < limit in [begin, end), ascending by rank; return how many."""
     waiting = count = 0
@@ -242,7 +165,7 @@ def _best_of(nodes: I64, size: int, begin: int, end: int, limit: int, slots: I64
     return count
 
 
-@numba.njit(cache=True)
+@kernel
 def _better_in(nodes: I64, core: Pair, ref: int, most: int) -> int:
     """Return how many rows of the slots `core` are better than `ref`, or `most` where there are so many."""
     size = len(nodes) >> 1
@@ -254,13 +177,13 @@ def _better_in(nodes: I64, core: Pair, ref: int, most: int) -> int:
         elif slot + 1 == core[1]:
             break
         else:
-            slot = _find_right(nodes, size, slot + 1, ref - 1)
+            slot = find_right(nodes, size, slot + 1, ref - 1)
             if slot < 0:
                 break
     return count
 
 
-@numba.njit(cache=True)
+@kernel
 def _core_cands(nodes: I64, x: I64, core: Pair, base: int, cap: int, most: int, cands: I64, used: I64) -> None:
     """Write the candidates of the core: its `most` least ranks < cap but for the first `base`, which are better."""
     size = len(nodes) >> 1
@@ -270,14 +193,14 @@ def _core_cands(nodes: I64, x: I64, core: Pair, base: int, cap: int, most: int, 
         used[CANDS] += 1
 
 
-@numba.njit(cache=True)
+@kernel
 def _walk_better(nodes: I64, x: I64, way: Pair, ref: int, wanted: int, bounds: I64, used: I64) -> int:
     """Walk the slots from way[0] on until before way[1], note bounds until they are `wanted`; return how many."""
     size, first, count = len(nodes) >> 1, used[BOUNDS], 0
     slot, stop = way
     left = stop < slot
     while count < wanted and slot != stop:
-        slot = _find_left(nodes, size, slot, ref - 1) if left else _find_right(nodes, size, slot, ref - 1)
+        slot = find_left(nodes, size, slot, ref - 1) if left else find_right(nodes, size, slot, ref - 1)
         if slot < 0 or (slot <= stop if left else slot >= stop):
             break
         bounds[first + count] = x[slot]
@@ -287,7 +210,7 @@ def _walk_better(nodes: I64, x: I64, way: Pair, ref: int, wanted: int, bounds: I
     return count
 
 
-@numba.njit(cache=True)
+@kernel
 def _walk(
     nodes: I64, x: I64, way: Pair, limits: Pair, wanted: int, inside: Pair, worse: I64, bounds: I64, cands: I64,
     used: I64,
@@ -305,7 +228,7 @@ def _walk(
     slot, stop = way
     left = stop < slot
     while slot != stop:
-        slot = _find_left(nodes, size, slot, limit) if left else _find_right(nodes, size, slot, limit)
+        slot = find_left(nodes, size, slot, limit) if left else find_right(nodes, size, slot, limit)
         if slot < 0 or (slot <= stop if left else slot >= stop):
             break
         rank, full = nodes[size + slot], kept == wanted - better
@@ -331,7 +254,7 @@ def _walk(
     return better
 
 
-@numba.njit(cache=True)
+@kernel
 def _by_rank(cands: I64, first: int, begin: int, middle: int, end: int) -> int:
     """Merge what two walks noted from `begin` and from `middle` on to one list by rank at `first`; return its end.
 
@@ -350,7 +273,7 @@ def _by_rank(cands: I64, first: int, begin: int, middle: int, end: int) -> int:
     return first + put - end
 
 
-@numba.njit(cache=True)
+@kernel
 def _limits(kind: int, old: int, new: int) -> Pair:
     """Return `ref` and `cap` of a message (see the module's header)."""
     if kind == OUT:
@@ -360,7 +283,7 @@ def _limits(kind: int, old: int, new: int) -> Pair:
     return min(old, new), new if new > old else -1
 
 
-@numba.njit(cache=True)
+@kernel
 def _emit(
     nodes: I64, x: I64, core: Pair, seen: Pair, clip: Pair, kind: int, change: _Change, worse: I64, head: I64,
     bounds: I64, cands: I64, used: I64,
@@ -397,14 +320,14 @@ def _emit(
     used[HEADS] = at + 1
 
 
-@numba.njit(cache=True)
+@kernel
 def _move(
     nodes: I64, x: I64, slots: Pair, group: Pair, change: _Change, worse: I64, head: I64, bounds: I64, cands: I64,
     used: I64,
 ) -> None:  # fmt: skip
     """Write the messages of a row that goes from one slot of its group to another."""
     everything = (INT64_MIN, INT64_MAX)
-    here, there = _run(x, slots[0], group[0], group[1]), _run(x, slots[1], group[0], group[1])
+    here, there = run_at(x, slots[0], group[0], group[1]), run_at(x, slots[1], group[0], group[1])
     if x[slots[0]] == x[slots[1]]:
         _emit(nodes, x, here, group, everything, STAY, change, worse, head, bounds, cands, used)
         return
@@ -419,7 +342,7 @@ def _move(
     _emit(nodes, x, both, group, everything, STAY, change, worse, head, bounds, cands, used)
 
 
-@numba.njit(cache=True)
+@kernel
 def _replay(
     nodes: I64, x: I64, group: I64, starts: I64, changes: I64, begin: int, most: int, head: I64, bounds: I64,
     cands: I64, used: I64,
@@ -436,7 +359,7 @@ def _replay(
             return i
         cause, here, old, there, new = changes[0, i], changes[1, i], changes[2, i], changes[3, i], changes[4, i]
         if here >= 0:
-            _put(nodes, size, here, ABSENT)
+            set_leaf(nodes, size, here, ABSENT)
         if here >= 0 and there >= 0 and group[here] == group[there]:
             g = group[here]
             own = (starts[g], starts[g + 1])
@@ -446,14 +369,14 @@ def _replay(
                 if slot >= 0:
                     g = group[slot]
                     own, about = (starts[g], starts[g + 1]), (cause, g, old, new)
-                    core = _run(x, slot, own[0], own[1])
+                    core = run_at(x, slot, own[0], own[1])
                     _emit(nodes, x, core, own, everything, kind, about, worse, head, bounds, cands, used)
         if there >= 0:
-            _put(nodes, size, there, new)
+            set_leaf(nodes, size, there, new)
     return changes.shape[1]
 
 
-@numba.njit(cache=True)
+@kernel
 def _first(nodes: I64, x: I64, starts: I64, places: I64, most: I64, slots: I64, count: I64) -> int:
     """Write the slots of the first `most[i]` rows of each place (group, lo, hi), one after the other, and how many."""
     size, total = len(nodes) >> 1, 0
@@ -464,8 +387,8 @@ def _first(nodes: I64, x: I64, starts: I64, places: I64, most: I64, slots: I64, 
         if group < 0 or lo > hi:
             continue
         begin, end = starts[group], starts[group + 1]
-        first = _first_at(x, begin, end, lo)
-        stop = end if hi >= x[end - 1] else _first_at(x, first, end, hi + 1)
+        first = first_at(x, begin, end, lo)
+        stop = end if hi >= x[end - 1] else first_at(x, first, end, hi + 1)
         if first < stop:
             count[i] = _best_of(nodes, size, first, stop, ABSENT, slots[total : total + most[i]], heap)
         total += count[i]

@@ -115,12 +115,8 @@ def _seek(codes: I64, columns: I64, heads: I64, wanted: I64, out: I64) -> None:
 
 
 @numba.njit(cache=True)
-def _first_at(x: I64, begin: int, end: int, value: int) -> int:
-    """Return the first slot of [begin, end) with x >= value, or `end`.
-
-    `a2b_tree.py` has the same function for its own kernels: numba's cache of a file's functions does not see changes in
-    a function of another file, and would go on with the old one.
-    """
+def first_at(x: I64, begin: int, end: int, value: int) -> int:
+    """Return the first slot of [begin, end) with x >= value, or `end`."""
     while begin < end:
         mid = (begin + end) // 2
         if x[mid] < value:
@@ -131,6 +127,17 @@ def _first_at(x: I64, begin: int, end: int, value: int) -> int:
 
 
 @numba.njit(cache=True)
+def run_at(x: I64, slot: int, begin: int, end: int) -> tuple[int, int]:
+    """Return the slots [first, last + 1) of the group [begin, end) with the x of `slot`."""
+    first, stop = slot, slot + 1
+    if first > begin and x[first - 1] == x[slot]:
+        first = first_at(x, begin, first, x[slot])
+    if stop < end and x[stop] == x[slot]:
+        stop = end if x[end - 1] == x[slot] else first_at(x, stop, end, x[slot] + 1)
+    return first, stop
+
+
+@numba.njit(cache=True)
 def _spans(x: I64, starts: I64, group: I64, lo: I64, hi: I64, first: I64, stop: I64) -> None:
     """Write the slots [first, stop) with lo <= x <= hi of each group; none for group -1."""
     for i in range(len(group)):
@@ -138,8 +145,8 @@ def _spans(x: I64, starts: I64, group: I64, lo: I64, hi: I64, first: I64, stop: 
         if group[i] < 0 or lo[i] > hi[i]:
             continue
         begin, end = starts[group[i]], starts[group[i] + 1]
-        first[i] = _first_at(x, begin, end, lo[i])
-        stop[i] = end if hi[i] >= x[end - 1] else _first_at(x, first[i], end, hi[i] + 1)
+        first[i] = first_at(x, begin, end, lo[i])
+        stop[i] = end if hi[i] >= x[end - 1] else first_at(x, first[i], end, hi[i] + 1)
 
 
 @numba.njit(cache=True)
@@ -153,7 +160,7 @@ def _present(x: I64, starts: I64, first: I64, stop: I64, lo: I64, hi: I64, count
         before = total
         for group in range(first[i], stop[i]):
             end = starts[group + 1]
-            slot = _first_at(x, starts[group], end, lo[i])
+            slot = first_at(x, starts[group], end, lo[i])
             if slot < end and x[slot] <= hi[i]:
                 if total < len(out):
                     out[total] = group

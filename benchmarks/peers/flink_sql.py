@@ -6,16 +6,14 @@ when these have been told. What the other task still has to write in that moment
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable
 from pathlib import Path
 
-import numpy as np
 from pyflink.table import TableResult
 
-from benchmarks.peers.flink_job import FIXED, PRINTED, STREAM, Printed, busy, environment, event
+from benchmarks.peers.flink_job import FIXED, PRINTED, STREAM, environment, event
+from benchmarks.peers.flink_lowest import FlinkLowest
 from benchmarks.peers.worker import main
-from benchmarks.peers.workload import I64, NONE, Changes, Workload
+from benchmarks.peers.workload import Changes, Workload
 
 SENTINELS = 16
 QUESTION = """
@@ -24,19 +22,14 @@ FROM subscription s JOIN stock t ON t.risk BETWEEN s.lo AND s.hi GROUP BY s.numb
 """
 
 
-class FlinkSql:
-    """All changes are given at once, and answers come as they come: what Flink does best."""
+class FlinkSql(FlinkLowest):
+    """The job of one join."""
 
-    whole = True
     question = QUESTION
 
     def __init__(self, workload: Workload, folder: Path) -> None:
-        self._folder, self.told = folder / "flink", 0
-        for name in ("stock", "subscription", "next"):
-            (self._folder / name).mkdir(parents=True)
-        self._printed = Printed(self._folder / "out")
+        super().__init__(folder, ("stock", "subscription"), len(workload.lo), SENTINELS)
         self._risk, self._price = [*workload.risk.tolist(), -1.0], [*workload.price.tolist(), 0]
-        self._lowest = np.full(len(workload.lo) + SENTINELS, NONE, np.int64)
         self._subscribe([*workload.lo.tolist(), *[-1.0] * SENTINELS], [*workload.hi.tolist(), *[-1.0] * SENTINELS])
         with (self._folder / "next" / "load").open("w", encoding="utf-8") as load:
             load.writelines(self._event(row, None, price) for row, price in enumerate(self._price))
@@ -81,25 +74,7 @@ class FlinkSql:
     def take(self, prepared: tuple[str, int]) -> None:
         name, sentinel = prepared
         (self._folder / "next" / name).rename(self._folder / "stock" / name)
-        while (self._lowest[-SENTINELS:] != sentinel).any():
-            time.sleep(0.02)
-            self._follow(self._printed.changes())
-
-    def _follow(self, changes: Iterable[tuple[bool, tuple[int, ...]]]) -> None:
-        for came, (number, lowest) in changes:
-            self._lowest[number] = lowest if came else NONE
-            self.told += came
-
-    def busy(self) -> float:
-        """Return the processor seconds of all processes, of the JVM, too."""
-        return busy()
-
-    def answers(self) -> I64:
-        self._follow(self._printed.last_changes())
-        return self._lowest[:-SENTINELS]
-
-    def close(self) -> None:
-        self._job.get_job_client().cancel().result()
+        self._wait(slice(-SENTINELS, None), sentinel)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ from typing import Any
 
 import pathway as pw
 
-from benchmarks.peers.pathway_join import PathwayJoin, finish
+from benchmarks.peers.pathway_engine import finish
+from benchmarks.peers.pathway_join import PathwayJoin
 from benchmarks.peers.worker import main
 
 WIDTH = 10

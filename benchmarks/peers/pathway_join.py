@@ -8,19 +8,17 @@ extra row that holds the batch's number; it is through when that is told.
 
 from __future__ import annotations
 
-import os
-import queue
-import threading
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pathway as pw
 
+from benchmarks.peers.pathway_engine import Feed, finish, start
 from benchmarks.peers.worker import main
 from benchmarks.peers.workload import I64, NONE, Changes, Workload
 
-Rows = list[tuple[int, float, int]]
+Rows = list[dict[str, float]]
 
 
 class Stock(pw.Schema):
@@ -39,20 +37,6 @@ class Asked(pw.Schema):
     hi: float
 
 
-class Feed(pw.io.python.ConnectorSubject):
-    """Gives the engine what is put into the inbox, one commit each."""
-
-    def __init__(self) -> None:
-        super().__init__(session_type="upsert")
-        self.inbox: queue.Queue[Rows] = queue.Queue()
-
-    def run(self) -> None:
-        while True:
-            for row, risk, price in self.inbox.get():
-                self.next(row=row, risk=risk, price=price)
-            self.commit()
-
-
 class PathwayJoin:
     """The engine runs in a thread of its own until the process ends."""
 
@@ -61,17 +45,15 @@ class PathwayJoin:
     def __init__(self, workload: Workload, folder: Path) -> None:
         self._risk, self._batch, self.told = workload.risk.tolist(), 0, 0
         self._lowest = np.full(len(workload.lo) + 1, NONE, np.int64)
-        self._moments: queue.Queue[int] = queue.Queue()
         bounds = zip([*workload.lo.tolist(), -1.0], [*workload.hi.tolist(), -1.0], strict=True)
         asked = pw.debug.table_from_rows(Asked, [(i, lo, hi) for i, (lo, hi) in enumerate(bounds)])
         self._feed = Feed()
         stock = pw.io.python.read(self._feed, schema=Stock, autocommit_duration_ms=None)
         paired = self.pairs(asked, stock).filter((pw.this.risk >= pw.this.lo) & (pw.this.risk <= pw.this.hi))
         lowest = paired.groupby(pw.this.number).reduce(pw.this.number, lowest=pw.reducers.min(pw.this.price))
-        pw.io.subscribe(lowest, on_change=self._change, on_time_end=self._moments.put)
-        threading.Thread(target=pw.run, kwargs={"monitoring_level": pw.MonitoringLevel.NONE}, daemon=True).start()
+        self._moments = start(lowest, self._change)
         rows = enumerate(zip(self._risk, workload.price.tolist(), strict=True))
-        self.take([(row, risk, price) for row, (risk, price) in rows])
+        self.take([{"row": row, "risk": risk, "price": price} for row, (risk, price) in rows])
         self.told = 0
 
     def pairs(self, asked: Any, stock: Any) -> Any:
@@ -86,13 +68,12 @@ class PathwayJoin:
 
     def prepare(self, changes: Changes) -> Rows:
         last = changes.last()
-        return [
-            (row, self._risk[row], price) for row, price in zip(last.row.tolist(), last.price.tolist(), strict=True)
-        ]
+        rows = zip(last.row.tolist(), last.price.tolist(), strict=True)
+        return [{"row": row, "risk": self._risk[row], "price": price} for row, price in rows]
 
     def take(self, prepared: Rows) -> None:
         self._batch += 1
-        self._feed.inbox.put([*prepared, (len(self._risk), -1.0, self._batch)])
+        self._feed.inbox.put([*prepared, {"row": len(self._risk), "risk": -1.0, "price": self._batch}])
         while self._lowest[-1] != self._batch:
             self._moments.get()
 
@@ -101,11 +82,6 @@ class PathwayJoin:
 
     def close(self) -> None:
         """Nothing to end: see `finish`."""
-
-
-def finish() -> None:
-    """End the process, whose engine has no end of its own."""
-    os._exit(0)
 
 
 if __name__ == "__main__":

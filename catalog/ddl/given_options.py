@@ -37,6 +37,20 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
+class FeedOptions:
+    """How a table or stream is fed, defaults filled in. `topic_span` is None if the topic was not named.
+
+    `others` are those of its format, as (name, value).
+    """
+
+    topic: str
+    format: str
+    absent: str
+    others: tuple[tuple[str, str], ...]
+    topic_span: Span | None
+
+
+@dataclass(frozen=True, slots=True)
 class GivenOptions:
     """The options of one statement, by name; `known` are those that are no format's, `place` is what it declares."""
 

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from catalog.ddl.given_options import GivenOptions
+from catalog.ddl.given_options import FeedOptions, GivenOptions
 from catalog.schema.format_options import FORMATS
 from catalog.schema.relation import Column
 from catalog.schema.stream import HOUR, Stream
 from catalog.sql.errors import suggestion
 from catalog.sql.names import quoted
-from catalog.sql.statement_text import Span, StatementText
+from catalog.sql.statement_text import StatementText
 from catalog.types.column_type import Kind
 from catalog.types.time_span import read_span
 
@@ -39,18 +39,10 @@ _TIMES = "Spans are written like '10 s', '5 min', '1 h', '7 days'."
 
 
 @dataclass(frozen=True, slots=True)
-class StreamOptions:
-    """The options of one stream, defaults filled in. `topic_span` is None if the topic was not named.
+class StreamOptions(FeedOptions):
+    """The options of one stream, defaults filled in."""
 
-    `others` are those of its format, as (name, value).
-    """
-
-    topic: str
-    format: str
-    absent: str
-    others: tuple[tuple[str, str], ...]
     stream: Stream
-    topic_span: Span | None
 
 
 def read_stream_options(
@@ -69,7 +61,7 @@ def read_stream_options(
         idle=None if given.get("idle") is None else _span(given, "idle"),
         keep=None if given.get("keep") is None else _span(given, "keep"),
     )
-    return StreamOptions(topic, format, given.one_of("absent", _ABSENT), others, stream, topic_span)
+    return StreamOptions(topic, format, given.one_of("absent", _ABSENT), others, topic_span, stream)
 
 
 def _refuse_of_tables(given: GivenOptions, format: str) -> None:

@@ -19,10 +19,10 @@ from sqlglot import exp
 
 from catalog.ddl.audience_option import read_audience
 from catalog.ddl.bucket_options import read_bucket_by, read_buckets
-from catalog.ddl.given_options import GivenOptions
+from catalog.ddl.given_options import FeedOptions, GivenOptions
 from catalog.schema.format_options import FORMATS
 from catalog.schema.relation import Audience, Column
-from catalog.sql.statement_text import Span, StatementText
+from catalog.sql.statement_text import StatementText
 
 ABSENT = ("null", "error", "keep")
 NULL_RANGE = ("nothing", "everything")
@@ -30,17 +30,9 @@ OPTIONS = ("topic", "format", "absent", "buckets", "bucket.by", "null.range", "a
 
 
 @dataclass(frozen=True, slots=True)
-class TableOptions:
-    """The options of one table, defaults filled in. `topic_span` is None if the topic was not named.
+class TableOptions(FeedOptions):
+    """The options of one table, defaults filled in."""
 
-    `others` are those of its format, as (name, value).
-    """
-
-    topic: str
-    format: str
-    absent: str
-    others: tuple[tuple[str, str], ...]
-    topic_span: Span | None
     buckets: int
     bucket_by: tuple[str, ...]
     null_range: str

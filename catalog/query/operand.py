@@ -9,8 +9,7 @@ from sqlglot import exp
 from catalog.query.unsupported import refuse_side
 from catalog.sql.statement_text import Span, StatementText
 from catalog.types.literal import LiteralKind, is_number
-
-_TYPED = {exp.DType.DATE: LiteralKind.DATE, exp.DType.TIMESTAMP: LiteralKind.TIMESTAMP}
+from catalog.types.typed_literal import typed_literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class OperandReader:
             return Operand(LiteralKind.BOOLEAN, "TRUE" if inner.this else "FALSE", False, span)
         if isinstance(inner, exp.Null):
             return Operand(LiteralKind.NULL, "NULL", False, span)
-        typed = _typed(inner)
+        typed = typed_literal(inner)
         if typed is None:
             raise refuse_side(self._text, node, condition)
         return Operand(typed, inner.this.this, False, span)
@@ -63,12 +62,3 @@ class OperandReader:
         if not is_number(node.this):
             raise self._text.refusal("syntax", f"`{node.this}` is no number", node)
         return Operand(LiteralKind.NUMBER, node.this, negative, self._text.span(node) or self._text.span(condition))
-
-
-def _typed(node: exp.Expr) -> LiteralKind | None:
-    """Return the kind of DATE '...' or TIMESTAMP '...', or None if `node` is neither."""
-    if type(node) is not exp.Cast or not (isinstance(node.this, exp.Literal) and node.this.is_string):
-        return None
-    if node.to.expressions or any(v for k, v in node.args.items() if k not in ("this", "to", "_type")):
-        return None
-    return _TYPED.get(node.to.this)

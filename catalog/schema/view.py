@@ -108,17 +108,23 @@ Condition = Comparison | Among | IsNull
 
 
 @dataclass(frozen=True, slots=True)
-class Map:
-    """The rows of one input that pass all of `where`, as `items` of them. The key is the input's."""
+class OfOne:
+    """What operators of one input have."""
 
     input: str
-    items: tuple[Expression, ...]
-    where: tuple[Condition, ...] = ()
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """The relations that are read."""
         return (self.input,)
+
+
+@dataclass(frozen=True, slots=True)
+class Map(OfOne):
+    """The rows of one input that pass all of `where`, as `items` of them. The key is the input's."""
+
+    items: tuple[Expression, ...]
+    where: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,38 +142,26 @@ class Aggregate:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupBy:
+class GroupBy(OfOne):
     """One row a group that has rows: its values of `by`, NULL being one of them, then the aggregates.
 
     Without `by` there is always one row. The key is the group.
     """
 
-    input: str
     by: tuple[str, ...]
     aggregates: tuple[Aggregate, ...]
 
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """The relations that are read."""
-        return (self.input,)
-
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class Fold(OfOne):
     """As GroupBy, of the rows of a stream, which nobody stores: a row of it holds what the next event needs.
 
     So an AVG has SUM and COUNT of the same column among the aggregates, which are exact, and a LATEST has MAX of its
     `by`. `by` is never empty. What only serves others is left out by the Map behind it.
     """
 
-    input: str
     by: tuple[str, ...]
     aggregates: tuple[Aggregate, ...]
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """The relations that are read."""
-        return (self.input,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,22 +174,16 @@ class By:
 
 
 @dataclass(frozen=True, slots=True)
-class TopK:
+class TopK(OfOne):
     """The first `k` rows of each group of equal `by` (NULL being a value), in `order`, in which no rows are equal.
 
     With `ranked` a last column, BIGINT, has the place from 1 on. The key is the input's.
     """
 
-    input: str
     by: tuple[str, ...]
     order: tuple[By, ...]
     k: int
     ranked: bool
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """The relations that are read."""
-        return (self.input,)
 
 
 @dataclass(frozen=True, slots=True)

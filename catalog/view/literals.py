@@ -19,9 +19,9 @@ from sqlglot import exp
 from catalog.schema.view import Constant
 from catalog.types.column_type import MAX_PRECISION, ColumnType, Kind
 from catalog.types.literal import LiteralKind, is_number, place, range_of
+from catalog.types.typed_literal import typed_literal
 from catalog.view.bounds import TooWide, least_type
 
-_TYPED = {exp.DType.DATE: LiteralKind.DATE, exp.DType.TIMESTAMP: LiteralKind.TIMESTAMP}
 _OWN = {
     LiteralKind.STRING: ColumnType(Kind.VARCHAR),
     LiteralKind.BOOLEAN: ColumnType(Kind.BOOLEAN),
@@ -131,7 +131,7 @@ def literal_of(node: exp.Expr) -> Literal | None:
             return Literal(LiteralKind.NULL, "NULL")
         case exp.Neg():
             return _negated(node)
-    typed = _typed(node)
+    typed = typed_literal(node)
     return None if typed is None else Literal(typed, node.this.this)
 
 
@@ -155,12 +155,3 @@ def _negated(node: exp.Neg) -> Literal | None:
         negative, inner = not negative, inner.this.unnest()
     literal = literal_of(inner)
     return Literal(literal.kind, literal.text, negative) if literal and literal.kind is LiteralKind.NUMBER else None
-
-
-def _typed(node: exp.Expr) -> LiteralKind | None:
-    """Return the kind of DATE '...' or TIMESTAMP '...', or None if `node` is neither."""
-    if type(node) is not exp.Cast or not (isinstance(node.this, exp.Literal) and node.this.is_string):
-        return None
-    if node.to.expressions or any(v for k, v in node.args.items() if k not in ("this", "to", "_type")):
-        return None
-    return _TYPED.get(node.to.this)

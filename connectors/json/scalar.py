@@ -101,21 +101,13 @@ def _integer(column_type: ColumnType, value: object) -> int:
     return int(value)
 
 
-def _double(column_type: ColumnType, value: object) -> int:
+def _float(column_type: ColumnType, value: object) -> int:
     if not isinstance(value, Number):
         _refuse("wrong_type", column_type, value)
-    number = nearest_double(value)
+    nearest, bits = (nearest_real, 32) if column_type.kind is Kind.REAL else (nearest_double, 64)
+    number = nearest(value)
     if math.isinf(number):
-        _refuse("out_of_range", column_type, value, ", beyond the largest 64-bit float")
-    return code_of_double(number)
-
-
-def _real(column_type: ColumnType, value: object) -> int:
-    if not isinstance(value, Number):
-        _refuse("wrong_type", column_type, value)
-    number = nearest_real(value)
-    if math.isinf(number):
-        _refuse("out_of_range", column_type, value, ", beyond the largest 32-bit float")
+        _refuse("out_of_range", column_type, value, f", beyond the largest {bits}-bit float")
     return code_of_double(number)
 
 
@@ -216,8 +208,8 @@ _READERS: dict[Kind, Callable[[ColumnType, object], Coded]] = {
     Kind.SMALLINT: _integer,
     Kind.INTEGER: _integer,
     Kind.BIGINT: _integer,
-    Kind.REAL: _real,
-    Kind.DOUBLE: _double,
+    Kind.REAL: _float,
+    Kind.DOUBLE: _float,
     Kind.DECIMAL: _decimal,
     Kind.DATE: _date,
     Kind.TIMESTAMP: _timestamp,

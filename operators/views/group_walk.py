@@ -16,11 +16,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from operators.batch_view import BatchView
+from operators.views.live_slots import count_up, first_live, last_live, shift
 from state.change_batch import I32, I64, Bool
+from state.kernel import kernel
 from state.rank_order import Ranks
 
 
@@ -70,7 +71,7 @@ class Told(NamedTuple):
     version: I64
 
 
-@numba.njit(cache=True)
+@kernel
 def _is_alike(codes: I64, valid: Bool, columns: I64, one: int, other: int) -> bool:
     """Return whether two versions are of one group."""
     for k in range(len(columns)):
@@ -80,7 +81,7 @@ def _is_alike(codes: I64, valid: Bool, columns: I64, one: int, other: int) -> bo
     return True
 
 
-@numba.njit(cache=True)
+@kernel
 def _find_groups(
     codes: I64, valid: Bool, columns: I64, version: I64, slot: I64, change: I64, group: I64, spans: I64
 ) -> int:
@@ -107,62 +108,7 @@ def _find_groups(
     return count
 
 
-@numba.njit(cache=True)
-def _shift(live: I32, slot: int, by: int) -> None:
-    """Count a row at a slot that comes (1) or goes (-1); each file of walks has its own: see `state/ordering.py`."""
-    node = slot + len(live) // 2
-    while node > 0:
-        live[node] += by
-        node >>= 1
-
-
-@numba.njit(cache=True)
-def _first_live(live: I32, begin: int, end: int) -> int:
-    """Return the first slot of [begin, end) with a row, or -1."""
-    size = len(live) // 2
-    if begin >= end:
-        return -1
-    node = begin + size
-    if live[node] == 0:
-        while True:
-            while node & 1:
-                node >>= 1
-            if node == 0:
-                return -1
-            node += 1
-            if live[node] != 0:
-                break
-        while node < size:
-            node *= 2
-            if live[node] == 0:
-                node += 1
-    return node - size if node - size < end else -1
-
-
-@numba.njit(cache=True)
-def _last_live(live: I32, begin: int, end: int) -> int:
-    """Return the last slot of [begin, end) with a row, or -1."""
-    size = len(live) // 2
-    if begin >= end:
-        return -1
-    node = end - 1 + size
-    if live[node] == 0:
-        while True:
-            while node > 1 and not node & 1:
-                node >>= 1
-            if node <= 1:
-                return -1
-            node -= 1
-            if live[node] != 0:
-                break
-        while node < size:
-            node = 2 * node + 1
-            if live[node] == 0:
-                node -= 1
-    return node - size if node - size >= begin else -1
-
-
-@numba.njit(cache=True)
+@kernel
 def _sum_up(of: Measures, groups: Groups, stored: int) -> None:
     """Add the stored rows to their groups, and build the heaps of their slots."""
     for v in range(stored):
@@ -180,11 +126,10 @@ def _sum_up(of: Measures, groups: Groups, stored: int) -> None:
         for v in range(stored):
             if of.group[v] >= 0 and of.valid[of.ordered[o], v]:
                 live[size + of.slot[o, v]] = 1
-        for node in range(size - 1, 0, -1):
-            live[node] = live[2 * node] + live[2 * node + 1]
+        count_up(live)
 
 
-@numba.njit(cache=True)
+@kernel
 def _apply(of: Measures, groups: Groups, v: int, by: int) -> None:
     """Let a version come (1) or go (-1)."""
     g = of.group[v]
@@ -195,10 +140,10 @@ def _apply(of: Measures, groups: Groups, v: int, by: int) -> None:
         groups.sums[j, g] += by * of.limbs[of.limb[j], v]
     for o in range(len(of.ordered)):
         if of.valid[of.ordered[o], v]:
-            _shift(groups.live[o], of.slot[o, v], by)
+            shift(groups.live[o], of.slot[o, v], by)
 
 
-@numba.njit(cache=True)
+@kernel
 def _write(of: Measures, groups: Groups, g: int, out: Told, at: int) -> None:
     """Write what the answer of a group is now."""
     out.group[at], out.rows[at] = g, groups.rows[g]
@@ -208,11 +153,11 @@ def _write(of: Measures, groups: Groups, g: int, out: Told, at: int) -> None:
         out.sums[j, at] = groups.sums[j, g]
     for j in range(of.extreme.shape[1]):
         live, begin, end = groups.live[of.extreme[0, j]], of.spans[0, g], of.spans[1, g]
-        slot = _last_live(live, begin, end) if of.extreme[1, j] else _first_live(live, begin, end)
-        out.version[j, at] = of.version[of.extreme[0, j], slot] if slot >= 0 else -1
+        slot = last_live(live, begin, end) if of.extreme[1, j] else first_live(live, begin, end)
+        out.version[j, at] = of.version[of.extreme[0, j], slot] if begin <= slot < end else -1
 
 
-@numba.njit(cache=True)
+@kernel
 def _differs(of: Measures, one: Told, i: int, other: Told, k: int, always: bool, number: bool) -> bool:
     """Return whether two answers of one group make different rows."""
     if not always:
@@ -238,7 +183,7 @@ def _differs(of: Measures, one: Told, i: int, other: Told, k: int, always: bool,
     return False
 
 
-@numba.njit(cache=True)
+@kernel
 def _walk(
     of: Measures, groups: Groups, change: I64, last: Told, touched: I64, told: Told, always: bool, number: bool
 ) -> int:

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from catalog.schema.relation import Relation
@@ -26,6 +25,7 @@ from operators.batch_view import BatchView
 from operators.channel_binding import KeptOrder, OrderingKey
 from operators.join_keys import KeyColumn, distinct, translated
 from operators.views.as_inserts import as_inserts
+from operators.views.live_slots import count_up, first_live, shift
 from operators.views.made_changes import made_changes
 from operators.views.net_changes import NetChanges
 from operators.views.row_keys import pair_keys
@@ -33,6 +33,7 @@ from operators.views.row_values import RowValues
 from operators.views.view_operator import Input
 from state.byte_table import Strings
 from state.change_batch import I32, I64, ChangeBatch
+from state.kernel import kernel
 from state.ordering import Layout
 
 
@@ -53,50 +54,17 @@ class Side(NamedTuple):
     live: I32
 
 
-@numba.njit(cache=True)
+@kernel
 def _plant(live: I32, slot: I64, stored: int) -> None:
     """Build the heap of the stored rows."""
     size = len(live) // 2
     for v in range(stored):
         if slot[v] >= 0:
             live[size + slot[v]] = 1
-    for node in range(size - 1, 0, -1):
-        live[node] = live[2 * node] + live[2 * node + 1]
+    count_up(live)
 
 
-@numba.njit(cache=True)
-def _shift(live: I32, slot: int, by: int) -> None:
-    """Count a row at a slot that comes (1) or goes (-1); each file of walks has its own: see `state/ordering.py`."""
-    node = slot + len(live) // 2
-    while node > 0:
-        live[node] += by
-        node >>= 1
-
-
-@numba.njit(cache=True)
-def _first_live(live: I32, begin: int, end: int) -> int:
-    """Return the first slot of [begin, end) with a row, or `end`."""
-    size = len(live) // 2
-    if begin >= end:
-        return end
-    node = begin + size
-    if live[node] == 0:
-        while True:
-            while node & 1:
-                node >>= 1
-            if node == 0:
-                return end
-            node += 1
-            if live[node] != 0:
-                break
-        while node < size:
-            node *= 2
-            if live[node] == 0:
-                node += 1
-    return min(node - size, end)
-
-
-@numba.njit(cache=True)
+@kernel
 def _say(out: I64, at: int, cause: int, left: int, right: int, live: int) -> int:
     """Write what becomes of a pair, if there is room; return the place behind it."""
     if at < out.shape[1]:
@@ -104,7 +72,7 @@ def _say(out: I64, at: int, cause: int, left: int, right: int, live: int) -> int
     return at + 1
 
 
-@numba.njit(cache=True)
+@kernel
 def _tell(
     begin: int, end: int, holds: I64, live: I32, v: int, cause: int, is_left: bool, lonely: bool, there: int,
     out: I64, at: int,
@@ -114,7 +82,7 @@ def _tell(
     begin, end, holds, live: the other side's rows.  lonely: rows without partner are told, and a left version is one
     unless it has a pair here; by a right version the left rows lose their NULLs, or get them.
     """
-    slot = _first_live(live, begin, end)
+    slot = first_live(live, begin, end)
     if is_left and lonely and slot >= end:
         return _say(out, at, cause, v, -1, there)
     while slot < end:
@@ -126,26 +94,26 @@ def _tell(
             at = _say(out, at, cause, holds[slot], v, there)
             if lonely and there == 0:
                 at = _say(out, at, cause, holds[slot], -1, 1)
-        slot = _first_live(live, slot + 1, end)
+        slot = first_live(live, slot + 1, end)
     return at
 
 
-@numba.njit(cache=True)
+@kernel
 def _move(where: I64, spans: I64, holds: I64, live: I32, v: int, by: int) -> bool:
     """Let a version come (1) or go (-1); return whether no other row of its side has its key."""
     slot, g = where[0, v], where[1, v]
     if g < 0:
         return False
     if by < 0:
-        _shift(live, slot, by)
-    alone = _first_live(live, spans[0, g], spans[1, g]) >= spans[1, g]
+        shift(live, slot, by)
+    alone = first_live(live, spans[0, g], spans[1, g]) >= spans[1, g]
     if by > 0:
-        _shift(live, slot, by)
+        shift(live, slot, by)
         holds[slot] = v
     return alone
 
 
-@numba.njit(cache=True)
+@kernel
 def _step(
     change: I64, where: I64, spans: I64, holds: I64, live: I32, other_holds: I64, other_live: I32, i: int, step: int,
     is_left: bool, outer: bool, out: I64, at: int,
@@ -166,7 +134,7 @@ def _step(
     return _tell(begin, end, other_holds, other_live, v, change[0, i], is_left, lonely, there, out, at)
 
 
-@numba.njit(cache=True)
+@kernel
 def _walk(
     change: I64, where: I64, spans: I64, holds: I64, live: I32,
     right: I64, right_where: I64, right_spans: I64, right_holds: I64, right_live: I32, outer: bool, out: I64,

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from catalog.schema.relation import Relation
@@ -24,11 +23,13 @@ from catalog.schema.view import TopK
 from operators.channel_binding import KeptOrder
 from operators.views.as_inserts import as_inserts
 from operators.views.group_walk import touched_groups
+from operators.views.live_slots import count_up, first_live, shift
 from operators.views.made_changes import MadeColumn, made_changes
 from operators.views.net_changes import NetChanges
 from operators.views.row_values import RowValues
 from operators.views.view_operator import Input
 from state.change_batch import I32, I64, ChangeBatch
+from state.kernel import kernel
 from state.rank_order import RankKey
 
 
@@ -53,54 +54,21 @@ class Lists(NamedTuple):
     place: I64
 
 
-@numba.njit(cache=True)
+@kernel
 def _plant(live: I32, slot: I64, group: I64, stored: int) -> None:
     """Build the heap of the stored rows of the groups that are touched."""
     size = len(live) // 2
     for v in range(stored):
         if group[v] >= 0:
             live[size + slot[v]] = 1
-    for node in range(size - 1, 0, -1):
-        live[node] = live[2 * node] + live[2 * node + 1]
+    count_up(live)
 
 
-@numba.njit(cache=True)
-def _shift(live: I32, slot: int, by: int) -> None:
-    """Count a row at a slot that comes (1) or goes (-1); each file of walks has its own: see `state/ordering.py`."""
-    node = slot + len(live) // 2
-    while node > 0:
-        live[node] += by
-        node >>= 1
-
-
-@numba.njit(cache=True)
-def _first_live(live: I32, begin: int, end: int) -> int:
-    """Return the first slot of [begin, end) with a row, or `end`."""
-    size = len(live) // 2
-    if begin >= end:
-        return end
-    node = begin + size
-    if live[node] == 0:
-        while True:
-            while node & 1:
-                node >>= 1
-            if node == 0:
-                return end
-            node += 1
-            if live[node] != 0:
-                break
-        while node < size:
-            node *= 2
-            if live[node] == 0:
-                node += 1
-    return min(node - size, end)
-
-
-@numba.njit(cache=True)
+@kernel
 def _list(of: Slots, g: int, k: int, out: Lists, at: int) -> int:
     """Write the first k rows of a group behind `at`, note its edge, and return the place behind them."""
     end, place = of.spans[1, g], 0
-    slot = _first_live(of.live, of.spans[0, g], end)
+    slot = first_live(of.live, of.spans[0, g], end)
     of.edge[g] = end
     while slot < end and place < k:
         place += 1
@@ -109,11 +77,11 @@ def _list(of: Slots, g: int, k: int, out: Lists, at: int) -> int:
         if place == k:
             of.edge[g] = slot
         else:
-            slot = _first_live(of.live, slot + 1, end)
+            slot = first_live(of.live, slot + 1, end)
     return at
 
 
-@numba.njit(cache=True)
+@kernel
 def _open(of: Slots, cause: int, v: int, k: int, stamp: I64, old: Lists, at: int) -> int:
     """Note what is told of the group of a version that comes or goes, if its list may change and is not noted yet."""
     g = of.group[v]
@@ -125,7 +93,7 @@ def _open(of: Slots, cause: int, v: int, k: int, stamp: I64, old: Lists, at: int
     return _list(of, g, k, old, at)
 
 
-@numba.njit(cache=True)
+@kernel
 def _tell(out: I64, count: int, cause: int, version: int, place: int) -> I64:
     """Write one change of the view, place 0 being a delete; return where it was written, which may have grown."""
     if count == out.shape[1]:
@@ -137,7 +105,7 @@ def _tell(out: I64, count: int, cause: int, version: int, place: int) -> I64:
     return out
 
 
-@numba.njit(cache=True)
+@kernel
 def _walk(
     of: Slots, change: I64, entry: I32, k: int, ranked: bool, old: Lists, new: Lists, stamp: I64, mark: I64, out: I64
 ) -> tuple[I64, int]:
@@ -158,9 +126,9 @@ def _walk(
             i += 1
         for c in range(begin, i):
             if change[1, c] >= 0:
-                _shift(of.live, of.slot[change[1, c]], -1)
+                shift(of.live, of.slot[change[1, c]], -1)
             if change[2, c] >= 0:
-                _shift(of.live, of.slot[change[2, c]], 1)
+                shift(of.live, of.slot[change[2, c]], 1)
         has = zero
         for c in range(begin, i):
             for side in range(1, 3):

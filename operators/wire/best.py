@@ -24,6 +24,7 @@ from operators.best_messages import BestMessages, ImageValues
 from operators.wire.cause_table import cause_columns, read_causes
 from operators.wire.columns import MAX_ROWS, Columns, dictionary, filled, text_list, write
 from operators.wire.header import Header
+from operators.wire.messages import read_rectangles, rectangle_columns
 from state.best_tree import STAY
 from state.causes import Causes
 from state.change_batch import I64, Bool
@@ -62,10 +63,7 @@ def pack_best(header: Header, messages: BestMessages, seq: I64, causes: Causes, 
     named, steps = cause_columns(messages.cause, causes, several)
     heads = {
         "seq": seq - np.arange(count),
-        "lo_max": messages.lo_max,
-        "below": messages.lo_max - messages.lo_min,
-        "inside": messages.hi_min - messages.lo_max,
-        "above": messages.hi_max - messages.hi_min,
+        **rectangle_columns(messages),
         **{name: getattr(messages, name) for name in _PLAIN},
         **named,
     }
@@ -110,19 +108,12 @@ def read_best(header: Header, columns: Columns) -> PackedBest:
         images={name: _image(columns, i, images) for i, name in enumerate(header.needed[0])},
         **heads,
         **lists,
-        **_rectangles(columns, count),
+        **read_rectangles(columns, count),
     )
     seq = columns.ints("seq")[:count] + np.arange(count)
     some = None if several is None else several[:count]
     place = None if topic is None else topic[:count]
     return PackedBest(header, seq, partition[:count], offset[:count], messages, some, place)
-
-
-def _rectangles(columns: Columns, count: int) -> dict[str, Any]:
-    """Return the bounds of messages."""
-    lo_max, below, inside, above = (columns.ints(name)[:count] for name in ("lo_max", "below", "inside", "above"))
-    hi_min = lo_max + inside
-    return {"lo_min": lo_max - below, "lo_max": lo_max, "hi_min": hi_min, "hi_max": hi_min + above}
 
 
 def _lengths(heads: dict[str, I64], rows: int) -> tuple[int, int]:

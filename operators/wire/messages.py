@@ -13,11 +13,13 @@ still reads it, since an engine of before may have written a batch that is not a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 
+from operators.best_messages import BestMessages
 from operators.operator import Messages
 from operators.wire.cause_table import Caused, cause_columns, read_causes
 from operators.wire.columns import Columns, dictionary, nullable, text_list, write
@@ -57,10 +59,7 @@ def pack_messages(header: Header, messages: Messages, seq: I64, causes: Causes, 
         "seq": seq - np.arange(rows),
         "channel": messages.channel,
         "rows": messages.rows,
-        "lo_max": messages.lo_max,
-        "below": messages.lo_max - messages.lo_min,
-        "inside": messages.hi_min - messages.lo_max,
-        "above": messages.hi_max - messages.hi_min,
+        **rectangle_columns(messages),
         **named,
     }
     numbers |= nullable("old", messages.old, messages.has_old) | nullable("new", messages.new, messages.has_new)
@@ -77,8 +76,6 @@ def read_messages(header: Header, columns: Columns) -> PackedMessages:
     group, groups = columns.groups()
     old, has_old = columns.values("old")
     new, has_new = columns.values("new")
-    lo_max = columns.ints("lo_max")
-    hi_min = lo_max + columns.ints("inside")
     caused = read_causes if columns.has("cause") else _swept
     cause, partition, offset, several, topic = caused(header, columns)
     messages = Messages(
@@ -92,14 +89,28 @@ def read_messages(header: Header, columns: Columns) -> PackedMessages:
         has_old=has_old,
         new=new,
         has_new=has_new,
-        lo_min=lo_max - columns.ints("below"),
-        lo_max=lo_max,
-        hi_min=hi_min,
-        hi_max=hi_min + columns.ints("above"),
         texts=columns.texts() or [],
+        **read_rectangles(columns),
     )
     seq = columns.ints("seq") + np.arange(columns.layout.rows)
     return PackedMessages(header, seq, partition, offset, messages, several, topic)
+
+
+def rectangle_columns(messages: Messages | BestMessages) -> dict[str, I64]:
+    """Return the columns of the bounds."""
+    return {
+        "lo_max": messages.lo_max,
+        "below": messages.lo_max - messages.lo_min,
+        "inside": messages.hi_min - messages.lo_max,
+        "above": messages.hi_max - messages.hi_min,
+    }
+
+
+def read_rectangles(columns: Columns, count: int | None = None) -> dict[str, Any]:
+    """Return the bounds of the first `count` messages, or all, by name."""
+    lo_max, below, inside, above = (columns.ints(name)[:count] for name in ("lo_max", "below", "inside", "above"))
+    hi_min = lo_max + inside
+    return {"lo_min": lo_max - below, "lo_max": lo_max, "hi_min": hi_min, "hi_max": hi_min + above}
 
 
 def _swept(header: Header, columns: Columns) -> Caused:

@@ -6,12 +6,9 @@ deliveries are numbered without a gap.
 
 from __future__ import annotations
 
-import random
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import product
 from typing import Any
 
@@ -20,6 +17,7 @@ import pytest
 from tests.stack.hearer import Hearer
 from tests.stack.live_stack import LiveStack, eventually
 from tests.stack.stack_program import PROGRAM
+from tests.stack.traffic import Traffic
 from tidewire.client.client import Client
 from tidewire.client.failures import NotAnswered
 
@@ -39,34 +37,14 @@ def joined_sql(tables: str) -> str:
     return f"SELECT x.v, y.v FROM {first} x JOIN {second} y ON x.k = y.k WHERE x.v < 80"
 
 
-class Traffic:
-    """Publishes random changes of all tables until it is closed; `rows` are what they come to."""
+class Tables(Traffic):
+    """Random changes of all tables; `rows` are what they come to."""
 
     def __init__(self, stack: LiveStack) -> None:
         self.rows: dict[str, dict[int, dict[str, Any]]] = {table: {} for table in TABLES}
-        self._address = stack.settings.address
-        self._choose = random.Random(20_261_129)
-        self._free, self._ended = threading.Lock(), threading.Event()
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
+        super().__init__(stack)
 
-    @contextmanager
-    def stilled(self) -> Iterator[None]:
-        """Publish nothing meanwhile; all that was published is with the broker."""
-        with self._free:
-            yield
-
-    def close(self) -> None:
-        self._ended.set()
-        self._thread.join(60)
-
-    def _run(self) -> None:
-        with Client(self._address) as client:
-            while not self._ended.wait(0.02):
-                with self._free:
-                    self._change(client)
-
-    def _change(self, client: Client) -> None:
+    def change(self, client: Client) -> None:
         choose, table = self._choose, self._choose.choice(TABLES)
         changed = choose.sample(range(IDS), 3)
         if choose.random() < 0.2:
@@ -104,20 +82,13 @@ def client(stack: LiveStack) -> Iterator[Client]:
 
 
 @pytest.fixture(scope="module")
-def hearer(client: Client) -> Iterator[Hearer]:
-    one = Hearer(client)
-    yield one
-    one.close()
-
-
-@pytest.fixture(scope="module")
-def traffic(stack: LiveStack, client: Client) -> Iterator[Traffic]:
-    made = Traffic(stack)
+def traffic(stack: LiveStack, client: Client) -> Iterator[Tables]:
+    made = Tables(stack)
     yield made
     made.close()
 
 
-def check(hearer: Hearer, traffic: Traffic, names: dict[str, str]) -> None:
+def check(hearer: Hearer, traffic: Tables, names: dict[str, str]) -> None:
     """While nothing is published, wait until each subscription holds what its tables come to."""
     with traffic.stilled():
         for name, tables in names.items():
@@ -130,7 +101,7 @@ def check(hearer: Hearer, traffic: Traffic, names: dict[str, str]) -> None:
 
 
 def test_the_first_join_makes_its_cell_and_others_notice_nothing(
-    stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic
+    stack: LiveStack, client: Client, hearer: Hearer, traffic: Tables
 ) -> None:
     client.subscribe("beside", BESIDE, timeout=LONG)
     began = time.monotonic()
@@ -147,7 +118,7 @@ def test_the_first_join_makes_its_cell_and_others_notice_nothing(
 @pytest.mark.ordeal
 @pytest.mark.parametrize("point", POINTS)
 def test_an_engine_that_dies_while_a_cell_comes_live(
-    stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic, point: str
+    stack: LiveStack, client: Client, hearer: Hearer, traffic: Tables, point: str
 ) -> None:
     tables, folder = POINTS[point], stack.directory.path
     if any(cell.tables == tuple(sorted(set(tables))) for cell in stack.look().cells):
@@ -162,7 +133,7 @@ def test_an_engine_that_dies_while_a_cell_comes_live(
 
 
 def test_a_cell_that_is_dropped_and_made_again_has_the_rows_of_now(
-    stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic
+    stack: LiveStack, client: Client, hearer: Hearer, traffic: Tables
 ) -> None:
     client.apply("CREATE JOIN a, b", timeout=LONG)
     client.subscribe("kept", joined_sql("ab"), timeout=LONG)
@@ -175,7 +146,7 @@ def test_a_cell_that_is_dropped_and_made_again_has_the_rows_of_now(
 
 @pytest.mark.ordeal
 def test_edges_that_die_while_a_join_waits_ask_for_its_cell_again(
-    stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic
+    stack: LiveStack, client: Client, hearer: Hearer, traffic: Tables
 ) -> None:
     stack.kill_session("engine")
     with pytest.raises(NotAnswered):
@@ -188,7 +159,7 @@ def test_edges_that_die_while_a_join_waits_ask_for_its_cell_again(
 
 
 def test_a_table_that_is_dropped_ends_its_joins(
-    stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic
+    stack: LiveStack, client: Client, hearer: Hearer, traffic: Tables
 ) -> None:
     traffic.close()
     client.apply("DROP TABLE b", timeout=LONG)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.stack.hearer import Hearer
 from tests.stack.live_stack import PATIENCE, LiveStack, eventually
-from tests.stack.test_joins import DDL, LONG, Traffic, check, joined_sql
+from tests.stack.test_joins import DDL, LONG, Tables, check, joined_sql
 from tidewire.client.client import Client
 from tidewire.verification.reading import verify_kafka
 
@@ -34,7 +34,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveStack]:
 def test_edges_that_take_over_have_the_rows_that_are_named(stack: LiveStack) -> None:
     with Client(stack.settings.address) as client:
         client.apply(DDL, timeout=LONG)
-        traffic, hearer = Traffic(stack), Hearer(client)
+        traffic, hearer = Tables(stack), Hearer(client)
         try:
             for name, tables in JOINS.items():
                 client.subscribe(name, joined_sql(tables), timeout=LONG)

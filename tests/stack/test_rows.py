@@ -42,13 +42,6 @@ def client(stack: LiveStack) -> Iterator[Client]:
         yield one
 
 
-@pytest.fixture(scope="module")
-def hearer(client: Client) -> Iterator[Hearer]:
-    one = Hearer(client)
-    yield one
-    one.close()
-
-
 def door(stack: LiveStack) -> str:
     addresses = [edge.health["address"] for edge in stack.look().edges if edge.health]
     return str(addresses[0])

@@ -77,13 +77,6 @@ def client(stack: LiveStack) -> Iterator[Client]:
 
 
 @pytest.fixture(scope="module")
-def hearer(client: Client) -> Iterator[Hearer]:
-    one = Hearer(client)
-    yield one
-    one.close()
-
-
-@pytest.fixture(scope="module")
 def market(stack: LiveStack, client: Client) -> Market:
     return Market(stack)
 

@@ -17,7 +17,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from tests.stack.live_stack import PATIENCE, LiveStack, eventually
 from tests.stack.stack_program import PROGRAM
-from tests.stack.test_views import DDL, LONG, LOWS, SECTORS, Traffic
+from tests.stack.test_views import DDL, LONG, LOWS, SECTORS, Trades
 from tidewire import cli
 from tidewire.client.client import Client
 from tidewire.verification.compare.report import Report
@@ -73,11 +73,11 @@ def keyed(*rows: tuple[dict[str, Any], dict[str, Any]]) -> Rows:
     return {json.dumps(key, separators=(",", ":")).encode(): key | row for key, row in rows}
 
 
-def lows(traffic: Traffic) -> Rows:
+def lows(traffic: Trades) -> Rows:
     return keyed(*(({"g": g}, {"low": low, "n": n}) for g, (low, n) in traffic.lows().items()))
 
 
-def sectors(traffic: Traffic) -> Rows:
+def sectors(traffic: Trades) -> Rows:
     return keyed(*(({"sector": s}, {"high": high, "n": n}) for s, high, n in traffic.sectors()))
 
 
@@ -97,13 +97,13 @@ def client(stack: LiveStack) -> Iterator[Client]:
 
 
 @pytest.fixture(scope="module")
-def traffic(stack: LiveStack, client: Client) -> Iterator[Traffic]:
-    made = Traffic(stack)
+def traffic(stack: LiveStack, client: Client) -> Iterator[Trades]:
+    made = Trades(stack)
     yield made
     made.close()
 
 
-def check(stack: LiveStack, traffic: Traffic, topic: str, truth: Callable[[Traffic], Rows]) -> Folded:
+def check(stack: LiveStack, traffic: Trades, topic: str, truth: Callable[[Trades], Rows]) -> Folded:
     """While nothing is published, wait until a consumer has what the tables come to."""
     with traffic.stilled():
         meant = truth(traffic)
@@ -123,13 +123,13 @@ def written(ddl: str, topic: str) -> str:
     return ddl.replace(" AS", f" WITH ('topic'='{topic}') AS", 1)
 
 
-def test_a_view_on_rows_that_are_there(stack: LiveStack, client: Client, traffic: Traffic) -> None:
+def test_a_view_on_rows_that_are_there(stack: LiveStack, client: Client, traffic: Trades) -> None:
     eventually(lambda: len(traffic.trade) > 25, "rows before there is a view")
     client.apply(written(LOWS, "lows-out"), timeout=LONG)
     check(stack, traffic, "lows-out", lows)
 
 
-def test_an_engine_that_dies_under_load(stack: LiveStack, client: Client, traffic: Traffic) -> None:
+def test_an_engine_that_dies_under_load(stack: LiveStack, client: Client, traffic: Trades) -> None:
     client.apply(written(SECTORS, "sectors-out"), timeout=LONG)
     for _ in range(2):
         stack.kill_session("engine")
@@ -139,7 +139,7 @@ def test_an_engine_that_dies_under_load(stack: LiveStack, client: Client, traffi
 
 
 def test_rows_says_the_same(
-    stack: LiveStack, client: Client, traffic: Traffic, capsys: pytest.CaptureFixture[str]
+    stack: LiveStack, client: Client, traffic: Trades, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with traffic.stilled():
         stack.await_all_read()
@@ -152,14 +152,14 @@ def test_rows_says_the_same(
 
 
 def test_another_view_on_the_topic_leaves_nothing_of_the_one_before(
-    stack: LiveStack, client: Client, traffic: Traffic
+    stack: LiveStack, client: Client, traffic: Trades
 ) -> None:
     client.apply("DROP VIEW sectors; DROP VIEW lows", timeout=LONG)
     anew = LOWS.replace("GROUP BY g", "GROUP BY g HAVING COUNT(*) > 2").replace("MIN(x)", "MAX(x)")
     client.apply(written(anew, "lows-out"), timeout=LONG)
     assert verified(stack).written > 0
 
-    def truth(now: Traffic) -> Rows:
+    def truth(now: Trades) -> Rows:
         groups: dict[Any, list[int]] = {}
         for row in now.trade.values():
             if row["x"] < 90:

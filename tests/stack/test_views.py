@@ -6,11 +6,8 @@ subscription's deliveries are numbered without a gap, and name publications of t
 
 from __future__ import annotations
 
-import random
-import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -18,6 +15,7 @@ import pytest
 from tests.stack.hearer import Hearer
 from tests.stack.live_stack import LiveStack, eventually
 from tests.stack.stack_program import PROGRAM
+from tests.stack.traffic import Traffic
 from tidewire.client.client import Client
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(1800)]
@@ -33,38 +31,18 @@ CREATE VIEW sectors AS
 GROUPS = [*"abcdef", None]
 LONG = 400.0
 Rows = dict[Any, dict[str, Any]]
-Truth = Callable[["Traffic"], Any]
+Truth = Callable[["Trades"], Any]
 
 
-class Traffic:
-    """Publishes random changes of both tables until it is closed; `trade` and `issuer` are what they come to."""
+class Trades(Traffic):
+    """Random changes of both tables; `trade` and `issuer` are what they come to."""
 
     def __init__(self, stack: LiveStack) -> None:
         self.trade: Rows = {}
         self.issuer: Rows = {}
-        self._address = stack.settings.address
-        self._choose = random.Random(20_261_129)
-        self._free, self._ended = threading.Lock(), threading.Event()
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
+        super().__init__(stack)
 
-    @contextmanager
-    def stilled(self) -> Iterator[None]:
-        """Publish nothing meanwhile; all that was published is with the broker."""
-        with self._free:
-            yield
-
-    def close(self) -> None:
-        self._ended.set()
-        self._thread.join(60)
-
-    def _run(self) -> None:
-        with Client(self._address) as client:
-            while not self._ended.wait(0.02):
-                with self._free:
-                    self._change(client)
-
-    def _change(self, client: Client) -> None:
+    def change(self, client: Client) -> None:
         choose, roll = self._choose, self._choose.random()
         changed = choose.sample(range(40), 3)
         if roll < 0.2:
@@ -139,15 +117,8 @@ def client(stack: LiveStack) -> Iterator[Client]:
 
 
 @pytest.fixture(scope="module")
-def hearer(client: Client) -> Iterator[Hearer]:
-    one = Hearer(client)
-    yield one
-    one.close()
-
-
-@pytest.fixture(scope="module")
-def traffic(stack: LiveStack, client: Client) -> Iterator[Traffic]:
-    made = Traffic(stack)
+def traffic(stack: LiveStack, client: Client) -> Iterator[Trades]:
+    made = Trades(stack)
     yield made
     made.close()
 
@@ -158,7 +129,7 @@ def held(hearer: Hearer, name: str) -> Any:
     return one.rows if one.form == "bag" else one.answer
 
 
-def check(hearer: Hearer, traffic: Traffic, questions: dict[str, tuple[str, Truth]], topics: set[str]) -> None:
+def check(hearer: Hearer, traffic: Trades, questions: dict[str, tuple[str, Truth]], topics: set[str]) -> None:
     """While nothing is published, wait until each subscription holds what the tables come to."""
     with traffic.stilled():
         for name, (_, truth) in questions.items():
@@ -177,7 +148,7 @@ def subscribe(client: Client, questions: dict[str, tuple[str, Truth]]) -> None:
 
 
 def test_a_view_on_rows_that_are_there_is_told_to_all_kinds_of_questions(
-    stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic
+    stack: LiveStack, client: Client, hearer: Hearer, traffic: Trades
 ) -> None:
     eventually(lambda: len(traffic.trade) > 25, "rows before there is a view")
     client.apply(LOWS, timeout=LONG)
@@ -186,7 +157,7 @@ def test_a_view_on_rows_that_are_there_is_told_to_all_kinds_of_questions(
 
 
 @pytest.mark.ordeal
-def test_an_engine_that_dies_amid_it(stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic) -> None:
+def test_an_engine_that_dies_amid_it(stack: LiveStack, client: Client, hearer: Hearer, traffic: Trades) -> None:
     before = stack.child("engine")["pid"]
     (stack.directory.path / "die-untold").touch()
     stack.await_restart("engine", before)
@@ -197,7 +168,7 @@ def test_an_engine_that_dies_amid_it(stack: LiveStack, client: Client, hearer: H
 
 
 def test_a_view_of_a_view_and_a_table_in_a_cell(
-    stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic
+    stack: LiveStack, client: Client, hearer: Hearer, traffic: Trades
 ) -> None:
     client.apply(SECTORS, timeout=LONG)
     subscribe(client, JOINED)
@@ -210,7 +181,7 @@ def test_a_view_of_a_view_and_a_table_in_a_cell(
 @pytest.mark.ordeal
 @pytest.mark.parametrize("point", ["unseeded", "seeded", "entered", "touched"])
 def test_an_engine_that_dies_while_the_cell_of_a_view_comes_live(
-    stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic, point: str
+    stack: LiveStack, client: Client, hearer: Hearer, traffic: Trades, point: str
 ) -> None:
     client.apply("DROP VIEW sectors; DROP JOIN issuer, trade", timeout=LONG)
     before = stack.child("engine")["pid"]
@@ -224,7 +195,7 @@ def test_an_engine_that_dies_while_the_cell_of_a_view_comes_live(
 
 @pytest.mark.ordeal
 def test_a_view_that_comes_and_goes_under_load(
-    stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic
+    stack: LiveStack, client: Client, hearer: Hearer, traffic: Trades
 ) -> None:
     view = "CREATE VIEW passing AS SELECT g, MAX(x) AS low, COUNT(*) AS n FROM trade WHERE x < {} GROUP BY g"
     for turn, below in enumerate([50, 70, 90]):
@@ -240,7 +211,7 @@ def test_a_view_that_comes_and_goes_under_load(
     check(hearer, traffic, QUESTIONS, {"trade"})
 
 
-def test_status_tells_of_views(stack: LiveStack, client: Client, traffic: Traffic) -> None:
+def test_status_tells_of_views(stack: LiveStack, client: Client, traffic: Trades) -> None:
     lows, sectors = stack.look().views
     assert (lows.name, lows.home, sectors.name, sectors.home) == ("lows", "trade/0", "sectors", "cell/issuer+trade/0")
     assert lows.counters is not None and lows.counters.rows > 3 and lows.counters.bytes > 0
@@ -248,7 +219,7 @@ def test_status_tells_of_views(stack: LiveStack, client: Client, traffic: Traffi
 
 
 def test_a_view_that_is_dropped_ends_its_subscriptions(
-    stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic
+    stack: LiveStack, client: Client, hearer: Hearer, traffic: Trades
 ) -> None:
     client.subscribe("sectors-last", JOINED["sectors"][0], timeout=LONG)
     client.apply("DROP VIEW sectors", timeout=LONG)

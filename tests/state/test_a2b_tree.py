@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from state import a2b_tree
+from state import a2b_tree, ordering
 from state.a2b_tree import A2BTree
 from state.change_batch import I64
 from state.minima import ABSENT
@@ -24,7 +24,7 @@ Point = tuple[int, int, int] | None
 
 @pytest.fixture
 def plain() -> Iterator[None]:
-    with plain_kernels(a2b_tree):
+    with plain_kernels(ordering, a2b_tree):
         yield
 
 

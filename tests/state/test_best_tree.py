@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from state import best_tree
+from state import best_tree, ordering
 from state.best_tree import IN, OUT, BestFound, BestTree
 from state.minima import ABSENT
 from state.order_code import INT64_MAX, INT64_MIN
@@ -26,7 +26,7 @@ Image = tuple[int, int]
 
 @pytest.fixture
 def plain() -> Iterator[None]:
-    with plain_kernels(best_tree):
+    with plain_kernels(ordering, best_tree):
         yield
 
 

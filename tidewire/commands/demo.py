@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,36 +32,35 @@ def demo() -> None:
     """See it at work, and every delivery verified."""
 
 
-@app.command()
-def flights(
-    days: _Days = 5,
-    subscriptions: _Subscriptions = 1000,
-    speed: _Speed = 7200,
-    first: _First = "2013-07-08",
-    config: ConfigOption = None,
-    data_dir: DataDirOption = None,
-    json: JsonOption = False,
-) -> None:
-    """Publish real flights as they leave and land, watch answers change, then verify; exit 0 only if all was right."""
-    from tidewire.demo.flights import flights_story
+def _of_days(name: str, told: str, shown: int, faster: float) -> None:
+    """Add a demo of days of flights, of as many and as fast if nothing else is said: `name`_story of its module."""
 
-    _run(flights_story(days, subscriptions, _pace(first, speed)), config, data_dir, json)
+    @app.command(name, help=told)
+    def command(
+        days: _Days = shown,
+        subscriptions: _Subscriptions = 1000,
+        speed: _Speed = faster,
+        first: _First = "2013-07-08",
+        config: ConfigOption = None,
+        data_dir: DataDirOption = None,
+        json: JsonOption = False,
+    ) -> None:
+        story = getattr(import_module(f"tidewire.demo.{name}"), f"{name}_story")
+        _run(story(days, subscriptions, _pace(first, speed)), config, data_dir, json)
 
 
-@app.command()
-def joins(
-    days: _Days = 5,
-    subscriptions: _Subscriptions = 1000,
-    speed: _Speed = 7200,
-    first: _First = "2013-07-08",
-    config: ConfigOption = None,
-    data_dir: DataDirOption = None,
-    json: JsonOption = False,
-) -> None:
-    """Join the flights with the weather they left in: both change what people see; exit 0 only if all was right."""
-    from tidewire.demo.joins import joins_story
-
-    _run(joins_story(days, subscriptions, _pace(first, speed)), config, data_dir, json)
+_of_days(
+    "flights",
+    "Publish real flights as they leave and land, watch answers change, then verify; exit 0 only if all was right.",
+    5,
+    7200,
+)
+_of_days(
+    "joins",
+    "Join the flights with the weather they left in: both change what people see; exit 0 only if all was right.",
+    5,
+    7200,
+)
 
 
 @app.command()
@@ -78,38 +78,19 @@ def bank(
     _run(bank_story(transfers, subscriptions, kills), config, data_dir, json)
 
 
-@app.command()
-def cheapest(
-    days: _Days = 2,
-    subscriptions: _Subscriptions = 1000,
-    speed: _Speed = 3600,
-    first: _First = "2013-07-08",
-    config: ConfigOption = None,
-    data_dir: DataDirOption = None,
-    json: JsonOption = False,
-) -> None:
-    """Sell the last seats of flights: who is cheapest, by views of two tables; exit 0 only if all was right."""
-    from tidewire.demo.cheapest import cheapest_story
-
-    _run(cheapest_story(days, subscriptions, _pace(first, speed)), config, data_dir, json)
-
-
-@app.command()
-def hours(
-    days: _Days = 2,
-    subscriptions: _Subscriptions = 1000,
-    speed: _Speed = 3600,
-    first: _First = "2013-07-08",
-    config: ConfigOption = None,
-    data_dir: DataDirOption = None,
-    json: JsonOption = False,
-) -> None:
-    """Close the hours of a stream of departures, while an airport is silent: answers that are final stay so; exit 0
-    only if all was right.
-    """
-    from tidewire.demo.hours import hours_story
-
-    _run(hours_story(days, subscriptions, _pace(first, speed)), config, data_dir, json)
+_of_days(
+    "cheapest",
+    "Sell the last seats of flights: who is cheapest, by views of two tables; exit 0 only if all was right.",
+    2,
+    3600,
+)
+_of_days(
+    "hours",
+    "Close the hours of a stream of departures, while an airport is silent: answers that are final stay so; exit 0 "
+    "only if all was right.",
+    2,
+    3600,
+)
 
 
 def _run(story: Story, config: Path | None, data_dir: Path | None, json: bool) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import pathway as pw
 
 from benchmarks.peers.joins.buckets import WIDTH, squares
-from benchmarks.peers.joins.pathway_join import PathwayJoin, finish
+from benchmarks.peers.joins.pathway_join import PathwayJoin
 from benchmarks.peers.joins.workload import JoinWorkload
+from benchmarks.peers.pathway_engine import finish
 from benchmarks.peers.worker import main
 
 

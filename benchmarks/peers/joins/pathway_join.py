@@ -8,9 +8,6 @@ extra subscription asks for an extra pair of rows, whose v is the batch's number
 
 from __future__ import annotations
 
-import os
-import queue
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +15,11 @@ import pathway as pw
 
 from benchmarks.peers.joins.held import Held
 from benchmarks.peers.joins.workload import DOMAIN, Changes, JoinWorkload
+from benchmarks.peers.pathway_engine import Feed, finish, start
 from benchmarks.peers.worker import main
 from benchmarks.peers.workload import I64
 
-Rows = list[tuple[int, int, int, int, int]]
+Rows = list[dict[str, int]]
 FAR = 2 * DOMAIN
 
 
@@ -45,20 +43,6 @@ class Asked(pw.Schema):
     hi1: int
 
 
-class Feed(pw.io.python.ConnectorSubject):
-    """Gives the engine what is put into the inbox, one commit each."""
-
-    def __init__(self) -> None:
-        super().__init__(session_type="upsert")
-        self.inbox: queue.Queue[Rows] = queue.Queue()
-
-    def run(self) -> None:
-        while True:
-            for of, row, k, x, v in self.inbox.get():
-                self.next(of=of, row=row, k=k, x=x, v=v)
-            self.commit()
-
-
 class PathwayJoin:
     """The engine runs in a thread of its own until the process ends."""
 
@@ -68,17 +52,15 @@ class PathwayJoin:
         self._keys, self._count = workload.keys, len(workload.asked.lo)
         self._rows, self._batch, self._through = workload.x.shape[1], 0, 0
         self._held, self._before = Held(self._count), 0
-        self._moments: queue.Queue[int] = queue.Queue()
         (lo0, lo1), (hi0, hi1) = (each.T.tolist() for each in workload.asked)
         bounds = [*zip(lo0, hi0, lo1, hi1, strict=True), (FAR, FAR, FAR, FAR)]
         asked = pw.debug.table_from_rows(Asked, [(i, *each) for i, each in enumerate(bounds)])
         self._feed = Feed()
         rows = pw.io.python.read(self._feed, schema=Row, autocommit_duration_ms=None)
         joined = self.joined(asked, rows.filter(rows.of == 0), rows.filter(rows.of == 1))
-        pw.io.subscribe(joined, on_change=self._change, on_time_end=self._moments.put)
-        threading.Thread(target=pw.run, kwargs={"monitoring_level": pw.MonitoringLevel.NONE}, daemon=True).start()
+        self._moments = start(joined, self._change)
         loaded = enumerate(zip(workload.x, workload.v, strict=True))
-        self.take([(of, i, i % self._keys, x, v) for of, table in loaded for i, (x, v) in enumerate(zip(*(each.tolist() for each in table), strict=True))])  # fmt: skip
+        self.take([_row(of, i, i % self._keys, x, v) for of, table in loaded for i, (x, v) in enumerate(zip(*(each.tolist() for each in table), strict=True))])  # fmt: skip
         self.answers()
         self._before = self._held.told
 
@@ -106,12 +88,12 @@ class PathwayJoin:
 
     def prepare(self, changes: Changes) -> Rows:
         columns = (each.tolist() for each in (changes.table, changes.row, changes.x, changes.v))
-        last = {(of, row): (of, row, row % self._keys, x, v) for of, row, x, v in zip(*columns, strict=True)}
+        last = {(of, row): _row(of, row, row % self._keys, x, v) for of, row, x, v in zip(*columns, strict=True)}
         return [*last.values()]
 
     def take(self, prepared: Rows) -> None:
         self._batch += 1
-        extra = [(of, self._rows, -1, FAR, self._batch) for of in (0, 1)]
+        extra = [_row(of, self._rows, -1, FAR, self._batch) for of in (0, 1)]
         self._feed.inbox.put([*prepared, *extra])
         while self._through != self._batch:
             self._moments.get()
@@ -123,9 +105,8 @@ class PathwayJoin:
         """Nothing to end: see `finish`."""
 
 
-def finish() -> None:
-    """End the process, whose engine has no end of its own."""
-    os._exit(0)
+def _row(of: int, row: int, k: int, x: int, v: int) -> dict[str, int]:
+    return {"of": of, "row": row, "k": k, "x": x, "v": v}
 
 
 if __name__ == "__main__":

@@ -8,17 +8,15 @@ all changes are through when these have been told.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
-import numpy as np
 from pyflink.table import TableResult
 
-from benchmarks.peers.flink_job import FIXED, PRINTED, STREAM, Printed, busy, environment, event
+from benchmarks.peers.flink_job import FIXED, PRINTED, STREAM, environment, event
+from benchmarks.peers.flink_lowest import FlinkLowest
 from benchmarks.peers.views.workload import AVAILABLE, BEST, TOTAL, Changes, ViewWorkload
 from benchmarks.peers.worker import main
-from benchmarks.peers.workload import I64, NONE
 
 SENTINELS = 16
 MANY = 10**6
@@ -38,18 +36,12 @@ Row = dict[str, int]
 Events = Iterable[tuple[Row | None, Row | None]]
 
 
-class FlinkChain:
-    """All changes are given at once, and answers come as they come: what Flink does best."""
-
-    whole = True
+class FlinkChain(FlinkLowest):
+    """The job of the chain."""
 
     def __init__(self, workload: ViewWorkload, folder: Path) -> None:
-        self._workload, self._folder, self.told = workload, folder / "flink", 0
-        for name in (*TABLES, "asked", "next"):
-            (self._folder / name).mkdir(parents=True)
-        self._printed, self._fare = Printed(self._folder / "out"), workload.flights.fare.tolist()
-        self._count = len(workload.asked.dest)
-        self._lowest = np.full(self._count + 2 * SENTINELS, NONE, np.int64)
+        super().__init__(folder, (*TABLES, "asked"), len(workload.asked.dest), 2 * SENTINELS)
+        self._workload, self._fare = workload, workload.flights.fare.tolist()
         self._ask()
         self._job = self._start()
         fares: Events = ((None, self._flight(number, fare)) for number, fare in enumerate(self._fare))
@@ -112,25 +104,7 @@ class FlinkChain:
         for name in TABLES:
             (self._folder / "next" / f"{name}-{prepared}").rename(self._folder / name / str(prepared))
         first = self._count + prepared * SENTINELS
-        while (self._lowest[first : first + SENTINELS] != prepared).any():
-            time.sleep(0.02)
-            self._follow(self._printed.changes())
-
-    def _follow(self, changes: Iterable[tuple[bool, tuple[int, ...]]]) -> None:
-        for came, (number, lowest) in changes:
-            self._lowest[number] = lowest if came else NONE
-            self.told += came
-
-    def busy(self) -> float:
-        """Return the processor seconds of all processes, of the JVM, too."""
-        return busy()
-
-    def answers(self) -> I64:
-        self._follow(self._printed.last_changes())
-        return self._lowest[: self._count]
-
-    def close(self) -> None:
-        self._job.get_job_client().cancel().result()
+        self._wait(slice(first, first + SENTINELS), prepared)
 
 
 if __name__ == "__main__":

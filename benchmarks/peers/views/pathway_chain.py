@@ -8,15 +8,13 @@ of as many seats; for each batch an extra question asks for it as it is then, an
 
 from __future__ import annotations
 
-import os
-import queue
-import threading
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pathway as pw
 
+from benchmarks.peers.pathway_engine import Feed, finish, start
 from benchmarks.peers.views.workload import BEST, Changes, ViewWorkload
 from benchmarks.peers.worker import main
 from benchmarks.peers.workload import I64, NONE
@@ -51,20 +49,6 @@ class Question(pw.Schema):
     hi: int
 
 
-class Feed(pw.io.python.ConnectorSubject):
-    """Gives the engine what is put into the inbox, one commit each."""
-
-    def __init__(self) -> None:
-        super().__init__(session_type="upsert")
-        self.inbox: queue.Queue[Rows] = queue.Queue()
-
-    def run(self) -> None:
-        while True:
-            for row in self.inbox.get():
-                self.next(**row)
-            self.commit()
-
-
 class PathwayChain:
     """The engine runs in a thread of its own until the process ends."""
 
@@ -75,13 +59,11 @@ class PathwayChain:
         batches = len([*workload.batches()]) + 1
         self._count = len(workload.asked.dest)
         self._lowest = np.full(self._count + batches + 1, NONE, np.int64)
-        self._moments: queue.Queue[int] = queue.Queue()
         extra = [(-1, MANY - batch, MANY - batch) for batch in range(batches + 1)]
         asked = [*zip(*(each.tolist() for each in workload.asked), strict=True), *extra]
         questions = pw.debug.table_from_rows(Question, [(i, *each) for i, each in enumerate(asked)])
         self._flights, self._booked = Feed(), Feed()
-        pw.io.subscribe(self._answered(questions), on_change=self._change, on_time_end=self._moments.put)
-        threading.Thread(target=pw.run, kwargs={"monitoring_level": pw.MonitoringLevel.NONE}, daemon=True).start()
+        self._moments = start(self._answered(questions), self._change)
         flights = [self._flight(flight, fare) for flight, fare in enumerate(workload.flights.fare.tolist())]
         self.take((flights, [self._booking(booking) for booking in range(workload.held)]))
         self.told = 0
@@ -142,11 +124,6 @@ class PathwayChain:
 
 def _lowest(best: tuple[tuple[int, int, int], ...], lo: int, hi: int) -> int:
     return min((fare for fare, _, left in best if lo <= left <= hi), default=NONE)
-
-
-def finish() -> None:
-    """End the process, whose engine has no end of its own."""
-    os._exit(0)
 
 
 if __name__ == "__main__":

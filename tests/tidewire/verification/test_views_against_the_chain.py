@@ -14,6 +14,7 @@ from catalog.sql.errors import CatalogError
 from operators.control import Write, encode_control
 from overlay.subscriptions.summaries import PATIENT, Patience
 from tests.effort import deep_examples
+from tests.tidewire.verification.damaged_delivery import check_that_damage_is_found
 from tests.tidewire.verification.test_against_the_chain import EDGES
 from tests.tidewire.verification.test_joins_against_the_chain import DAMAGE, DDL, WIDER, Joined
 from tidewire.verification.records.journal import Journal
@@ -297,23 +298,4 @@ def journal_of(seed: int) -> Journal:
 @pytest.mark.deep
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_damage_of_what_the_chain_told_is_found(damage: str) -> None:
-    tried = 0
-    for seed in range(200):
-        choose, journal = random.Random(seed), journal_of(seed)
-        log = choose.choice(list(journal.deliveries.records.values()))
-        made = []
-        for place, record in enumerate(log):
-            if record.key not in (b"@progress", b"@packed"):
-                told = json.loads(record.value or b"")
-                other = None if "part" in told or "new" in told else DAMAGE[damage](told)
-                made += [] if other is None else [(place, record._replace(value=json.dumps(told | other).encode()))]
-        if not made:
-            continue
-        place, damaged = choose.choice(made)
-        right, log[place] = log[place], damaged
-        assert not verify(journal).clean, (seed, damaged.value)
-        log[place] = right
-        tried += 1
-        if tried == deep_examples(16):
-            break
-    assert tried
+    check_that_damage_is_found(journal_of, lambda told: None if "new" in told else DAMAGE[damage](told))
