@@ -16,7 +16,7 @@ from tidewire.verification.compare.recomputed import Recomputed
 from tidewire.verification.compare.report import Report
 from tidewire.verification.input.ordering import TakenRecords
 from tidewire.verification.input.stream_walk import Mark
-from tidewire.verification.recompute.answers import RowAnswers
+from tidewire.verification.recompute.answers import RowAnswers, SetAnswers
 from tidewire.verification.recompute.ranked_column import Measure
 from tidewire.verification.records.forms import Delivery
 from tidewire.verification.records.policy import EVERY_CHANGE, Policy
@@ -133,8 +133,6 @@ def test_sets_are_told_as_no_difference() -> None:
     held = msgspec.structs.replace(told_final(), old=msgspec.UNSET, new=msgspec.UNSET, removed=[], added=[])
     more = msgspec.structs.replace(held, added=["u"])
     measure = Measure.of("VARCHAR", ["u"])
-    from tidewire.verification.recompute.answers import SetAnswers
-
     for final, right in ((held, 1), (more, 0)):
         report = Report()
         anchor = Anchor(SNAPSHOT.at.position, None, final=final)
