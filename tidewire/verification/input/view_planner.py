@@ -21,7 +21,7 @@ from tidewire.verification.input.view_plan import Call, Select
 from tidewire.verification.input.view_select import SelectReader
 from tidewire.verification.input.view_source import NoView, Source
 from tidewire.verification.input.view_types import common_type
-from tidewire.verification.records.lexer import is_word, lexemes, quote_names
+from tidewire.verification.records.lexer import ends_value, is_blank, is_word, lexemes, quote_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +49,18 @@ def planned(scratch: duckdb.DuckDBPyConnection, query: str, sources: Mapping[str
 
 
 def _with_commas(query: str) -> str:
-    """Return the query with a comma for BY in LATEST(x BY t)."""
-    parts, within, word = list[str](), list[bool](), ""
+    """Return the query with a comma for BY in LATEST(x BY t); a column may be called so, too."""
+    parts, within, word, ended = list[str](), list[bool](), "", False
     for lexeme in (match[0] for match in lexemes(query)):
         if lexeme == "(":
             within.append(word == "latest")
         elif lexeme == ")" and within:
             within.pop()
-        by = bool(within) and within[-1] and lexeme.lower() == "by"
+        by = bool(within) and within[-1] and ended and lexeme.lower() == "by"
         parts.append("," if by else lexeme)
-        if not lexeme.isspace():
+        if not is_blank(lexeme):
             word = lexeme.lower() if is_word(lexeme) else ""
+            ended = not by and (word == "by" or ends_value(lexeme, ended))
     return "".join(parts)
 
 
