@@ -193,7 +193,7 @@ def test_days_and_decimals() -> None:
 @pytest.mark.parametrize("cents", [0, 1, -1, 127, 128, -128, -129, 32_767, 32_768, 99_999_999, -99_999_999])
 def test_whole_units_in_bytes(cents: int) -> None:
     for more in (0, 1):
-        data = cents.to_bytes((cents.bit_length() + 8) // 8 + more, "big", signed=True)
+        data = cents.to_bytes(max(cents, ~cents).bit_length() // 8 + 1 + more, "big", signed=True)
         assert Decimal(stored("price", base64.b64encode(data).decode(), "base64") or "") == Decimal(cents).scaleb(-2)
 
 

@@ -81,6 +81,7 @@ def test_among_members(value: Any, members: tuple[Any, ...], found: bool | None)
         ("+", (2**53, 1.0), "DOUBLE", 2.0**53),
         ("*", (1e308, 10), "DOUBLE", None),
         ("*", (-0.0, 5), "DOUBLE", 0.0),
+        ("*", (0.0, -5), "DOUBLE", 0.0),
         ("+", (None, 1), "HUGEINT", None),
         ("*", (0, None), "HUGEINT", None),
     ],
@@ -149,6 +150,7 @@ def test_as_type() -> None:
 
 def test_what_is_not_finite_is_null() -> None:
     assert [finite(value) for value in (math.inf, -math.inf, math.nan, 1.5)] == [None, None, None, 1.5]
+    assert str(finite(-0.0)) == "0.0"
 
 
 def test_several_at_once() -> None:
