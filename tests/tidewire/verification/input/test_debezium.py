@@ -9,6 +9,7 @@ import base64
 import datetime as dt
 import json
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ KEY = b'{"id":1}'
 BEFORE, AFTER = {"id": 1, "doc": "b"}, {"id": 1, "doc": "a"}
 
 
+@cache
 def table(
     more: str = "", columns: str = COLUMNS, units: str = "'decimal'='string', 'date'='days', 'timestamp'='micros'"
 ) -> Table:
