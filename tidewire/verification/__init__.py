@@ -3,7 +3,7 @@
     sample       which subscriptions are judged, where there are too many
     journal      what was read: the records of the topics, and what of them is gone already
     declared     the catalog topic, parsed by DuckDB itself; declared_cells: the joins in it; declared_views: the views,
-                 whose queries view_planner reads as plans (view_plan)
+                 whose queries view_planner reads as plans (view_plan), a SELECT (view_select) at a time
     batches      what each batch of each epoch held, and how far there is something to judge
     decoding     records -> rows, by the documented rules (avro_rows, csv_rows, debezium, proto_rows: other formats)
     registry     a schema registry, asked by ourselves
@@ -23,7 +23,8 @@
     quota        where a DISTINCT becomes too large, or what is told of rows at once
     expiry       when a time to live is over
     lives        when each version of each subscription began and ended
-    judgement    expected against delivered
+    judgement    expected against delivered; ends, finals, gone_windows: how a life may end, and that it is final
+    recomputed   what it is expected from
     view_records what the topic of a view must say; written: as a reader reads it; written_rows: whether it does
     anchors      where a life begins in each epoch; numbers: its `n`; findings: what is counted
     report       what was right, wrong, missed, extra

@@ -12,7 +12,7 @@ from collections import defaultdict
 from dataclasses import replace
 
 from tidewire.verification.compare.finality import Finality
-from tidewire.verification.compare.judgement import Recomputed
+from tidewire.verification.compare.recomputed import Recomputed
 from tidewire.verification.input.cell_ordering import CellSequence, cell_sequence
 from tidewire.verification.input.closing import closing_of, held_of, is_joined
 from tidewire.verification.input.declared import Declared, Table

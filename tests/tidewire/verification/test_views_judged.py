@@ -24,7 +24,7 @@ from tests.tidewire.verification.test_rows_judged import (
     renumbered,
     replaced,
 )
-from tests.tidewire.verification.test_verify import FAULTS
+from tests.tidewire.verification.told_journal import FAULTS
 from tidewire.verification.verify import verify
 
 

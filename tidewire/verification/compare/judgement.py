@@ -8,79 +8,40 @@ For each epoch in which a version lived there is an anchor: its snapshot, or the
 3. *Numbers.* Across the whole life `n` is gapless (`compare/numbers.py`).
 4. *Places.* Where input is gone, causes are records of the input all the same, in order.
 5. *Quotas.* An answer that grows too large ends its life there.
-6. *Ends.* An end was called for, and says the last answer.
+6. *Ends.* An end was called for, and says the last answer (`compare/ends.py`).
 7. *Forms.* Deliveries are packed where that was asked for, and there alone; acks say of which form rows are.
 8. *Pushes.* Of what is told over HTTP alone nothing is written, and its ack has its SQL.
 9. *Finals.* An answer about windows of event time is told to be final at the end of the first batch in which all of
-   them have ended and no event of them can come any more, and nothing is told of it from then on.
-10. *Gone windows.* Who asks about windows of which rows may have gone is refused, and nobody else with this reason.
+   them have ended and no event of them can come any more, and nothing is told of it from then on (`compare/finals.py`).
+10. *Gone windows.* Who asks about windows of which rows may have gone is refused, and nobody else with this reason
+    (`compare/gone_windows.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from tidewire.verification.compare.anchors import Anchor, Anchors
-from tidewire.verification.compare.finality import Finality
+from tidewire.verification.compare.ends import UNKNOWN, Ending, Ends, ending_of
+from tidewire.verification.compare.finals import judge_final
 from tidewire.verification.compare.findings import Findings, name, shown, written
+from tidewire.verification.compare.gone_windows import GoneWindows
 from tidewire.verification.compare.numbers import judge_numbers
-from tidewire.verification.compare.quota import QUOTA, RowQuota, first_over, whole_is_over
+from tidewire.verification.compare.quota import QUOTA, RowQuota, first_over
+from tidewire.verification.compare.recomputed import Recompute, Recomputed
 from tidewire.verification.compare.report import Report
 from tidewire.verification.compare.same_value import may_say, says
 from tidewire.verification.input.ordering import TakenRecords
 from tidewire.verification.recompute.answers import Answers
 from tidewire.verification.recompute.bag_answers import BagAnswers
 from tidewire.verification.records.batches import Batches, Position
-from tidewire.verification.records.endings import uncalled
-from tidewire.verification.records.expiry import was_followed, wrong_end
 from tidewire.verification.records.forms import Delivery
 from tidewire.verification.records.lifetimes import Life, Lives
-from tidewire.verification.records.policy import EVERY_CHANGE, Policy, Step, told_steps
+from tidewire.verification.records.policy import Policy, Step, told_steps
 from tidewire.verification.records.question import Unreadable, says_policy
 
-
-@dataclass(frozen=True, slots=True)
-class Recomputed:
-    """What the input of a table, or of those of a view or cell, says in one epoch about one query.
-
-    `answers` is None where the input is gone. `subject` is what was asked about, by name and `born`; None where that is
-    what took the `sequence`. `finality` says when the answer is final, None where that cannot be told.
-    """
-
-    sequence: TakenRecords
-    answers: Answers | None
-    policy: Policy = EVERY_CHANGE
-    subject: tuple[str, int] | None = None
-    finality: Finality | None = None
-
-
-UNKNOWN = "(unknown)"
-"""Stands for a value that cannot be recomputed."""
 NOTHING: tuple[Any, ...] = ()
 """The list before a snapshot."""
-
-
-@dataclass(slots=True)
-class Ending:
-    """How an epoch of a life ended, as deliveries show it: what was told last, what the answer was (maybe UNKNOWN).
-
-    `answers` write differences; `policy` is the question's, `subject` the table or cell that it is about; `over`:
-    beyond its quota.
-    None before the first epoch.
-    """
-
-    told: Any = UNKNOWN
-    exact: Any = UNKNOWN
-    answers: Answers | None = None
-    policy: Policy | None = None
-    subject: tuple[str, int] | None = None
-    over: bool | None = None
-
-
-Recompute = Callable[[Life, Position], Recomputed]
-"""Recompute the answers of a life in the epoch of a position at which it was live. Raises Unreadable."""
 
 
 class Judgement:
@@ -104,6 +65,8 @@ class Judgement:
         self._recompute = recompute
         self._findings = Findings(report)
         self._anchors = Anchors(lives, batches, self._findings)
+        self._windows = GoneWindows(batches, recompute, self._findings)
+        self._ends = Ends(lives, batches, recompute, self._findings, self._windows, standing, quota)
 
     def judge(self, life: Life) -> None:
         """Compare everything that was delivered to `life` with what should have been.
@@ -115,7 +78,7 @@ class Judgement:
             self._judge_pushed(life)
             return
         if life.is_refused_as_gone and not life.delivered:
-            self._judge_refused(life)
+            self._windows.judge_refused(life)
             return
         if life.query is None or says_policy(life.query):
             self._judge(life)
@@ -136,31 +99,6 @@ class Judgement:
         if query is not None and query.whole and not query.params and not query.is_said_by(ack.get("sql", query.sql)):
             report.wrong += 1
             report.fault("wrong", name(life), "the SQL of its ack", query.sql, ack["sql"])
-
-    def _judge_refused(self, life: Life) -> None:
-        """10: judge that rows of what was asked about may have gone by the end of any batch."""
-        gone, report = self._was_gone(life), self._findings.report
-        if gone is None:
-            report.unjudged += 1
-        elif not gone:
-            report.wrong += 1
-            report.fault("wrong", name(life), "refused with window_gone", "an answer", "the windows are kept")
-
-    def _was_gone(self, life: Life, since: int = -1) -> bool | None:
-        """Whether rows of what a life asks about may have gone in an epoch from `since` on; None: not known."""
-        known = False
-        for epoch, batches in self._batches.epochs.items():
-            if epoch < since:
-                continue
-            try:
-                finality = self._recompute(life, batches[-1].at).finality
-            except Unreadable:
-                continue
-            if finality is not None and finality.exact:
-                known = True
-                if finality.is_gone():
-                    return True
-        return False if known else None
 
     def _judge(self, life: Life) -> None:
         report = self._findings.report
@@ -190,7 +128,7 @@ class Judgement:
         if last.answers is not None and last.answers.form is not None:
             self._judge_ack(life, last.answers.form)
         if ended is not None:
-            self._judge_end(life, ended, last)
+            self._ends.judge(life, ended, last)
 
     def _until(self, life: Life, epoch: int, ended: Delivery | None) -> int:
         """Return the last batch of `epoch` whose changes the life must have been told."""
@@ -272,8 +210,8 @@ class Judgement:
         expected = told_steps(answers, steps, recomputed.policy, told)
         self._judge_changes(life, changes, sequence, answers, expected)
         states = expected[-1].after if expected else told, answers.at(max(begin, end))
-        self._judge_final(life, anchor, recomputed, until, states, ended)
-        return _ending_of(answers, recomputed.policy, states, anchor.is_broken, over is not None)
+        judge_final(self._findings, life, anchor, recomputed, until, states, ended)
+        return ending_of(answers, recomputed.policy, states, anchor.is_broken, over is not None)
 
     def _judge_changes(
         self, life: Life, changes: list[Delivery], sequence: TakenRecords, answers: Answers, steps: list[Step]
@@ -341,98 +279,6 @@ class Judgement:
             said = answers.between(last.told, value)
             self._findings.count(life, d, says(d, said, answers, last.told), "the resync's old or new", said)
 
-    def _judge_final(
-        self,
-        life: Life,
-        anchor: Anchor,
-        recomputed: Recomputed,
-        until: int,
-        states: tuple[Any, Any],
-        ended: Delivery | None,
-    ) -> None:
-        """9: judge that an answer is told to be final where it is, and what is said then. `states` as `_ending_of`."""
-        finality, answers, final = recomputed.finality, recomputed.answers, anchor.final
-        assert answers is not None
-        if finality is None:
-            self._findings.report.unjudged += final is not None
-            return
-        snapshot = anchor.delivery
-        if snapshot is not None and snapshot.kind == "snapshot" and snapshot.final_at != finality.upto:
-            self._findings.report.wrong += 1
-            note = f"when it becomes final: {shown(snapshot)}"
-            self._findings.report.fault("wrong", name(life), note, finality.upto, snapshot.final_at)
-        if snapshot is not None and finality.exact and finality.is_gone(anchor.at.batch):
-            self._findings.report.wrong += 1
-            note = f"windows that are kept no more: {shown(snapshot)}"
-            self._findings.report.fault("wrong", name(life), note, "a refusal, or an end", "an answer")
-        due = finality.due(anchor.at.batch)
-        if final is None:
-            over = ended is not None and ended.at.epoch == anchor.at.epoch and due is not None and due >= ended.at.batch
-            if finality.exact and due is not None and due <= until and not over:
-                self._findings.lacks(life, f"that it is final in epoch {anchor.at.epoch}, batch {due}")
-            return
-        if due is None or final.at.batch < due:
-            self._findings.extra(life, final, f"too early: it is final {'never' if due is None else f'in batch {due}'}")
-            return
-        told, exact = (answers.shown(state) for state in states)
-        said = {"old": told if recomputed.policy.holds_back else exact, "new": exact}
-        if "added" in final.said:
-            said = {"removed": [], "added": []}
-        right = says(final, said, answers, exact) and final.at.upto == finality.upto
-        right = right and (final.at.batch == due or not finality.exact)
-        self._findings.count(life, final, right, f"the final answer, which is due in batch {due}", said)
-
-    def _judge_end(self, life: Life, ended: Delivery, last: Ending) -> None:
-        """6: judge an end: that it was called for, and that it says the last answer."""
-        gone = self._was_gone(life, ended.at.epoch) if ended.reason == "window_gone" else None
-        known, wrong = uncalled(life, ended.reason, self._stands(last.subject), self._is_over(life, ended, last), gone)
-        if wrong is not None:
-            self._findings.count(life, ended, False, f"an end that nothing called for: {wrong}", {})
-            return
-        if not known:
-            self._findings.report.unjudged += 1
-            return
-        if ended.reason == "expired" and last.policy is not None and life.query is not None:
-            ttl, whole = last.policy.ttl, life.partition not in self._lives.whole_from
-            ticks = self._lives.ticks.get(life.partition, [])
-            wrong = wrong_end(ticks, whole, life.promise(ttl), ended.log_offset, ended.at.position)
-            if wrong is not None and (ttl is not None or life.query.whole):
-                self._findings.count(life, ended, False, f"an end by TTL, but {wrong}", {})
-                return
-        if last.exact is UNKNOWN or last.answers is None:
-            gone = ended.said.get("new", ended.said.get("added"))
-            self._findings.count(life, ended, gone in (None, []), "an end that leaves something", {"new": None})
-            return
-        said = last.answers.last(last.exact)
-        right = says(ended, said, last.answers, last.exact)
-        if right and ended.reason == "expired" and not self._was_followed(life, ended):
-            self._findings.report.unjudged += 1
-            return
-        self._findings.count(life, ended, right, "the last value", said)
-
-    def _was_followed(self, life: Life, ended: Delivery) -> bool:
-        return was_followed(self._lives.ticks.get(life.partition, []), ended.log_offset, ended.at.position)
-
-    def _stands(self, subject: tuple[str, int] | None) -> bool | None:
-        """Whether a table or cell is declared still; None where there is none to ask of."""
-        return None if subject is None else subject in self._standing
-
-    def _is_over(self, life: Life, ended: Delivery, last: Ending) -> bool | None:
-        """Whether the answer is beyond its quota; what is so after a new epoch began ends where the old one did.
-
-        Rows that are told anew in an epoch may be too many then, and end where they would have been.
-        """
-        if ended.reason == "quota" and not last.over and isinstance(last.answers, BagAnswers):
-            try:
-                anew = self._recompute(life, ended.at.position)
-            except Unreadable:
-                return None
-            seq = anew.sequence.end_of(ended.at.batch)
-            return None if anew.answers is None else whole_is_over(anew.answers, seq, self._quota)
-        if last.over is False and ended.at.epoch < self._horizon.epoch:
-            return None
-        return last.over
-
     def _judge_places(self, life: Life, anchor: Anchor, sequence: TakenRecords) -> None:
         """4: judge what can be without values: that causes are records of the input, in order."""
         before = 0
@@ -447,19 +293,6 @@ class Judgement:
                 continue
             self._findings.report.unjudged += 1
             before = seq or before
-
-
-def _ending_of(answers: Answers, policy: Policy, states: tuple[Any, Any], broken: bool, over: bool) -> Ending:
-    """Return how an epoch ends; `states` are that which MIN CHANGE told last, and the exact one.
-
-    `broken`: as the anchor is; `over`: beyond its quota.
-    """
-    told = exact = answers.shown(states[1])
-    if policy.holds_back:
-        told = answers.shown(states[0])
-    elif policy.kind == "enter" and broken:  # who left behind the last one told is not seen
-        told = UNKNOWN
-    return Ending(told, exact, answers, policy, over=over)
 
 
 def _seq(d: Delivery, sequence: TakenRecords) -> int | None:

@@ -31,7 +31,7 @@ from tidewire.verification.input.declared_cells import (
 )
 from tidewire.verification.input.declared_views import View, Views, apply_to_views, readers_of
 from tidewire.verification.input.stream_options import SPANS, NoStream, Stream, stream_of
-from tidewire.verification.input.view_planner import NoView, Source
+from tidewire.verification.input.view_source import NoView, Source
 from tidewire.verification.records.attributes import Audience, Pairs
 from tidewire.verification.records.journal import Record
 from tidewire.verification.records.lexer import is_word, lexemes, quote_names

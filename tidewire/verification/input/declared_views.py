@@ -19,7 +19,8 @@ from tidewire.verification.input.column import Column
 from tidewire.verification.input.declared_cells import NAME, unquoted
 from tidewire.verification.input.view_audience import audience_of
 from tidewire.verification.input.view_plan import Named, Select
-from tidewire.verification.input.view_planner import NoView, Source, planned
+from tidewire.verification.input.view_planner import planned
+from tidewire.verification.input.view_source import NoView, Source
 from tidewire.verification.records.attributes import EVERYBODY, Audience
 
 _TOPIC = r"(?!\.{1,2}')[A-Za-z0-9._-]{1,249}"

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from tidewire.verification.input.column import Column
 from tidewire.verification.input.view_plan import Expression, Field, From, Join, Named, Select
-from tidewire.verification.input.view_planner import NoView, Source
+from tidewire.verification.input.view_source import NoView, Source
 from tidewire.verification.records.attributes import Audience
 
 

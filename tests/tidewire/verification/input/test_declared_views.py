@@ -17,6 +17,7 @@ from tests.effort import examples
 from tests.tidewire.verification.random_views import TABLES, random_views
 from tests.tidewire.verification.scratch import SCRATCH
 from tidewire.verification.input.declared import Declared
+from tidewire.verification.input.view_plan import Call, Field
 from tidewire.verification.records.journal import Record
 
 BOTH = "; ".join(TABLES.values())
@@ -117,3 +118,30 @@ def test_a_column_may_be_called_as_a_join_begins() -> None:
     ]
     found = declared(*texts).views_at(2)
     assert [column.name for column in found["w"].columns] == ["left", "z"]
+
+
+@pytest.mark.parametrize(
+    "word", ["from", "order", "by", "group", "desc", "limit", "select", "where", "null", "not", "on"]
+)
+def test_a_column_may_be_called_as_a_word_of_queries(word: str) -> None:
+    table = f'CREATE TABLE t ("{word}" INTEGER PRIMARY KEY, x INTEGER)'
+    views = [
+        f'SELECT x, LATEST("{word}" BY x) AS n FROM t WHERE NOT "{word}" IN (1) AND x IS NOT NULL GROUP BY x',
+        f'SELECT "{word}", x FROM t QUALIFY ROW_NUMBER() OVER (PARTITION BY x ORDER BY x DESC, "{word}") <= 1',
+        f'SELECT a.x AS "{word}", b.x FROM t a LEFT JOIN t b ON a.x = b."{word}"',
+    ]
+    text = "; ".join([table, *(f"CREATE VIEW v{n} AS {query}" for n, query in enumerate(views))])
+    check_same(fold_ddl(Catalog(), text, 0), Declared([Record(0, 0, 0, None, text.encode())], scratch=SCRATCH), 0)
+
+
+def test_the_latest_of_a_column_that_is_called_by() -> None:
+    table = "CREATE TABLE t (by INTEGER PRIMARY KEY, x INTEGER)"
+    items = ["LATEST(x BY by)", "LATEST(by BY x)", "LATEST(by BY by)", "LATEST(x + by BY (by))", 'LATEST(x BY "by")']
+    text = "; ".join([table, *(f"CREATE VIEW v{n} AS SELECT {item} AS n FROM t" for n, item in enumerate(items))])
+    ours = Declared([Record(0, 0, 0, None, text.encode())], scratch=SCRATCH)
+    check_same(fold_ddl(Catalog(), text, 0), ours, 0)
+    read = [view.selects[0].group for view in ours.views_at(0).values()]
+    x, by = Field(1, "INTEGER"), Field(0, "INTEGER")
+    more = Call("+", (x, by), "HUGEINT")
+    found = [group and (group.aggregates[0].of, group.aggregates[0].by[0]) for group in read]
+    assert found == [(x, by), (by, x), (by, by), (more, by), (x, by)]

@@ -14,7 +14,8 @@ from tests.effort import examples
 from tests.tidewire.verification.random_views import TABLES, Database, random_row, random_views
 from tests.tidewire.verification.scratch import SCRATCH
 from tidewire.verification.input.column import Column
-from tidewire.verification.input.view_planner import Source, planned
+from tidewire.verification.input.view_planner import planned
+from tidewire.verification.input.view_source import Source
 from tidewire.verification.recompute.history import FOREVER
 from tidewire.verification.recompute.version import Version
 from tidewire.verification.recompute.view_versions import versions_of
