@@ -98,6 +98,7 @@ def test_what_is_known_or_empty_is_no_extra() -> None:
         ("date_trnc('day', a)", "the function DATE_TRNC", "Did you mean DATE_TRUNC?"),
         ("TOTAL(a)", "the function TOTAL", "Did you mean SUM?"),
         ("ABS(a)", "the function ABS", None),
+        ("a AND b", "AND as a value", "It stands between conditions, behind WHERE or HAVING."),
         ("a BETWEEN 1 AND 2", "this expression", None),
     ],
 )
