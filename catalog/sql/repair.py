@@ -81,7 +81,10 @@ def near_word(word: str, known: tuple[str, ...]) -> str | None:
 
 
 def _misspelt(text: Words, known: tuple[str, ...], fault: int) -> Iterator[tuple[Mistake, str, int | None]]:
-    """Yield repairs of misspelt words: the first of the text, and those around the place of the fault."""
+    """Yield repairs of misspelt words: the first of the text, and those around the place of the fault.
+
+    Each with how far it shifts the place of the fault, which it does where it stands before it.
+    """
     around = [at for at, token in enumerate(text.tokens) if token.start <= fault][-3:]
     places = sorted({0, *around, *(at + 1 for at in around[-1:])}, key=lambda at: (at not in around, at))
     for at in (at for at in places if at < len(text)):
@@ -98,7 +101,8 @@ def _misspelt(text: Words, known: tuple[str, ...], fault: int) -> Iterator[tuple
             start, end = text.place(at, last)
             what = f"`{text.sql[start:end]}` was not expected here"
             repaired = f"{text.sql[:start]}{meant}{text.sql[end:]}"
-            yield Mistake(what, (start, end), f"Did you mean {meant}?"), repaired, len(repaired) - len(text.sql)
+            shift = len(repaired) - len(text.sql) if fault >= end else 0
+            yield Mistake(what, (start, end), f"Did you mean {meant}?"), repaired, shift
 
 
 def _reserved(text: Words, fault: int) -> Iterator[tuple[Mistake, str, int | None]]:

@@ -62,6 +62,7 @@ _EXPRESSIONS: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.Cube: ("CUBE", "Declare a view for each list of columns."),
     exp.GroupingSets: ("GROUPING SETS", "Declare a view for each list of columns."),
     exp.Tuple: ("a list of values", None),
+    exp.And: ("AND as a value", "It stands between conditions, behind WHERE or HAVING."),
     exp.Or: ("OR", "Write column IN (a, b), or a view for each side."),
     exp.Xor: ("XOR", None),
     exp.Like: ("LIKE", "A question about the view may have LIKE 'prefix%'."),
