@@ -106,7 +106,7 @@ class CellState:
 
     @property
     def sources(self) -> dict[str, ShardState]:
-        """What joins are of, by name: the copies of tables, and behind them the views. Streams are read by views alone."""
+        """What joins are of, by name: the copies, without streams, which views alone read, and then the views."""
         return {name: copy for name, copy in self.copies.items() if copy.relation.stream is None} | self.views
 
     @property

@@ -6,8 +6,8 @@
 Rows alone would not do: a key that changes over the seam takes what it keeps from a deleted row, and a connector that
 was killed publishes again what the rows have already.
 
-Of a stream it is how far its partitions are, silences that count further on, and the rows of all folds in its group, which
-could not be made again; a fold that has not begun there begins here with it, in the same batch as far as rows go.
+Of a stream it is how far its partitions are, and the rows of all folds in its group, which could not be made again. A
+fold that has not begun there begins here as it does there: before any row that comes now, and with the same window.
 
 A table in buckets becomes one copy. Rows are in one bucket each. Of a partition and a connector the greatest place that
 any bucket reached counts: what stands before it is a repeat, whichever bucket it is of.

@@ -21,8 +21,8 @@ from shard.member_batch import MemberBatch
 from shard.moved import Moved
 from shard.order import Ordered
 from shard.state import UNKNOWN_NAMES_KEPT, ShardState
-from shard.stream_rows import StreamRows
 from shard.stream_intake import take_in
+from shard.stream_rows import StreamRows
 from shard.tables import Table
 from state.causes import Causes
 

@@ -10,9 +10,9 @@ A window of a window is the longer one. Where several columns are windows, a row
 
 Where the stream is kept for a while (`keep`), a Fold lets the rows of a window go so long after its end. What makes
 longer windows of these loses the first ones of a window earlier: where that is before its end, its rows never become
-final. Of several streams each lets them go by how far it is itself, be the others far behind: so what is made of several
-never becomes final where one of them is kept for a while only. A table may change at will, and nothing that is joined
-with one becomes final.
+final. Of several streams each lets them go by how far it is itself, be the others far behind: so what is made of
+several never becomes final where one of them is kept for a while only. A table may change at will, and nothing that is
+joined with one becomes final.
 """
 
 from __future__ import annotations

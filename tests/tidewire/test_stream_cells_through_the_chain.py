@@ -1,8 +1,8 @@
-"""Cells of streams through the whole chain: views of two streams and a table, made amid a history, lost and begun anew.
+"""Cells of streams through the whole chain: views of two streams and a table, made amid a history, lost, begun anew.
 
-Each stream has its `Tide`, the twin of `test_streams_through_the_chain.py`, and the table is a dict; from these alone it
-follows what every question's answer is and whether it is final. Beside that, what a cell folds is what the streams' own
-groups do, at each rest: the same rows, horizons and first windows.
+Each stream has its `Tide`, the twin of `test_streams_through_the_chain.py`, and the table is a dict; from these alone
+it follows what every question's answer is and whether it is final. Beside that, what a cell folds is what the streams'
+own groups do, at each rest: the same rows, horizons and first windows.
 """
 
 from __future__ import annotations
