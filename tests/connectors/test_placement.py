@@ -176,3 +176,18 @@ def test_views_are_members_beside_what_they_read_and_inner_stages_are_not_asked(
     assert placement.of_registration(b"stage/v/0/0") == () and placement.of_registration(b"stage/w/0/0") == ()
     assert placement.topics("cell/a+b/0") == {"cell/a+b/0/a": "a", "cell/a+b/0/b": "b"}
     assert [groups for groups, _ in placement.of_records("b", [b'{"id":1}'])] == [["b/0", "cell/a+b/0"]]
+
+
+def test_what_is_said_of_a_stream_is_said_to_its_cells() -> None:
+    catalog = apply_ddl(
+        Catalog(),
+        "CREATE STREAM s (g VARCHAR, ts TIMESTAMP) WITH ('event_time'='ts', 'lateness'='1 s');"
+        "CREATE TABLE t (g VARCHAR PRIMARY KEY);"
+        "CREATE VIEW v AS SELECT g, COUNT(*) AS n FROM s GROUP BY g;"
+        "CREATE VIEW named AS SELECT v.g, v.n FROM v JOIN t ON t.g = v.g",
+        0,
+    )
+    placement = Placement.of(catalog)
+    assert placement.of_registration(b"s/0") == ("s/0", "cell/s+t/0")
+    assert [placement.of_registration(key) for key in (b"t/0", b"v/0")] == [("t/0",), ("s/0",)]
+    assert placement.of_registration(b"named/0") == placement.of_registration(b"cell/s+t/0") == ("cell/s+t/0",)

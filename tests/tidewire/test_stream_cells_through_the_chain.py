@@ -373,7 +373,7 @@ def test_what_is_joined_with_a_table_cannot_be_told_when_it_is_final() -> None:
     sql = f"SELECT MAX(high) FROM named WHERE hour = TIMESTAMP '{moment(0)}' NOTIFY FINAL"
     with pytest.raises(SubscriptionError, match="rows that never become final") as raised:
         Compiler(catalog).compile(sql)
-    assert "read no table" in (raised.value.hint or "")
+    assert "no table beside" in (raised.value.hint or "")
 
 
 def test_homes_are_spread() -> None:
