@@ -51,14 +51,14 @@ VIEWS = {
     "groups": "SELECT g, COUNT(*) AS n FROM s GROUP BY g",
     "told": "SELECT o.g, o.n, t.name FROM groups o LEFT JOIN t ON o.g = t.g",
 }
-Group2 = dict[tuple[str | None, int], list[int]]
+Grouped = dict[tuple[str | None, int], list[int]]
 
 
 @dataclass(frozen=True)
 class World:
     """What there is: values of rows that count by stream, group and hour; the table; rows that view `groups` has."""
 
-    of: Mapping[str, Group2]
+    of: Mapping[str, Grouped]
     names: Mapping[str, str | None]
     groups: Counter[str | None]
 
@@ -164,7 +164,7 @@ class Chain:
 
     @property
     def world(self) -> World:
-        of: dict[str, Group2] = {name: {} for name in self.tides}
+        of: dict[str, Grouped] = {name: {} for name in self.tides}
         for name, tide in self.tides.items():
             for g, x, at in tide.kept:
                 if x < 90:
