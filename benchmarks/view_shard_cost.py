@@ -61,7 +61,7 @@ class Engine:
         asked += asked_of_view(name, catalog, TOPICS, ON_VIEW, rows, PARTITIONS)
         homes: dict[str, list[OutRecord]] = defaultdict(list)
         for record in asked:
-            homes[self._placement.of_registration(record.key) or ""].append(record)
+            homes[next(iter(self._placement.of_registration(record.key)), "")].append(record)
         for group, records in homes.items():
             registered = [raw(records, TOPICS.registrations)]
             self.states[group] = process_group(self._specs[group], 1, self.states[group], registered).state

@@ -5,7 +5,7 @@ cell (`catalog/schema/cell.py`) the copies of its tables; and the stages of view
 (`catalog/schema/placed_stage.py`). A record of a topic goes to every group that has a member which reads the topic: to
 all of them where the member takes the whole table, and by the bucket of its key (`formats/bucket.py`) where it takes
 one. A registration names a member and goes to that member's group; copies are not asked, their cell is, and of a view
-only its last stage.
+only its last stage. What is said of a stream, that it is silent, is said to the cells of it as well.
 
     groups       stock/0: stock (whole), cheap   topic stock -> all to stock/0 and the cell
                  trade/0: trade, bucket 0        topic trade -> bucket 0 to trade/0, bucket 1 to trade/1,
@@ -62,19 +62,23 @@ class Placement:
     """
 
     def __init__(self, groups: Mapping[str, Sequence[Member]]) -> None:
-        self._home: dict[bytes, str] = {}
+        self._homes: dict[bytes, tuple[str, ...]] = {}
         self._members: dict[str, dict[str, str]] = {}
         self._readers: dict[str, dict[int | None, list[str]]] = {}
         self._relations: dict[str, Relation] = {}
         for group, members in groups.items():
             for member in members:
                 if not member.silent:
-                    self._home[(member.cell or member.name).encode()] = group
+                    self._homes[(member.cell or member.name).encode()] = (group,)
                 self._members.setdefault(group, {})[member.name] = member.relation.topic
                 if not member.relation.topic:
                     continue
                 self._relations[member.relation.topic] = member.relation
                 self._readers.setdefault(member.relation.topic, {}).setdefault(member.bucket, []).append(group)
+        for group, members in groups.items():
+            for stream in (member.relation for member in members if member.cell and member.relation.stream is not None):
+                home = stream.shard.encode()
+                self._homes[home] = (*self._homes.get(home, ()), group)
 
     @classmethod
     def of(cls, catalog: Catalog) -> Placement:
@@ -107,13 +111,16 @@ class Placement:
         """The names of all groups."""
         return tuple(self._members)
 
-    def of_registration(self, key: bytes | None) -> str | None:
-        """Return the group of the member that a registration names, None where there is no such member."""
-        home = self._home.get(key or b"")
-        if home is not None or key is None or not key.startswith(_FORGET):
-            return home
+    def of_registration(self, key: bytes | None) -> tuple[str, ...]:
+        """Return the groups of the member that a registration names, none where there is no such member.
+
+        What is said of a stream goes to its group, which comes first, and to the cells that have a copy of it.
+        """
+        homes = self._homes.get(key or b"", ())
+        if homes or key is None or not key.startswith(_FORGET):
+            return homes
         group = key[len(_FORGET) :].decode(errors="replace")
-        return None if group in self._members else group
+        return () if group in self._members else (group,)
 
     def of_records(self, topic: str, keys: Sequence[bytes | None] | Any) -> Iterator[tuple[list[str], I64 | None]]:
         """Part the records of a topic: yield the groups and the places of each part, ascending; None is all of them.

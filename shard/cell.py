@@ -106,8 +106,8 @@ class CellState:
 
     @property
     def sources(self) -> dict[str, ShardState]:
-        """What joins are of, by name: the copies, and behind them the views."""
-        return {**self.copies, **self.views}
+        """What joins are of, by name: the copies, without streams, which views alone read, and then the views."""
+        return {name: copy for name, copy in self.copies.items() if copy.relation.stream is None} | self.views
 
     @property
     def rows(self) -> int:

@@ -4,7 +4,8 @@
     filing  a record at 2                                                 change 2, cause 2
 
 The copies decode and resolve as their tables' shards do, and come to the same rows; what cannot be read is told by
-those. Records of all topics are taken in one order (`shard/order.py`): it numbers changes and causes over all tables.
+those, as is what comes too late to a stream, and where its silences count: of one a copy has nothing but how far it is.
+Records of all topics are taken in one order (`shard/order.py`): it numbers changes and causes over all tables.
 What a cause does to views that are joined stands behind what it does to tables: edges net whatever one cause does.
 """
 
@@ -22,12 +23,18 @@ from operators.semijoin_closure import send
 from operators.timeline import Timeline
 from shard.cell import CellState
 from shard.decode import decode, settle
+from shard.group_spec import GroupSpec
 from shard.moved import Moved
 from shard.order import Ordered
+from shard.register import take_silences
 from shard.state import ShardState
+from shard.stream_intake import take_in
+from shard.tables import Table
 from shard.view_batch import ViewBatch
 from state.change_batch import I32, I64, ChangeBatch
 
+NOTHING: Mapping[str, ChangeBatch] = {}
+"""No rows of streams."""
 Told = list[tuple[Timeline, list[int]]]
 """Timelines, each with the virtual edges that get it."""
 
@@ -38,20 +45,23 @@ def advance(
     several: frozenset[str],
     partitions: int,
     views: ViewBatch | None = None,
+    come: Mapping[str, ChangeBatch] = NOTHING,
 ) -> Told:
     """Take a batch's rows; return what the virtual edges below `partitions` are sent.
 
+    `come` has by name the rows of streams that count (`take_streams`), of which nothing is stored.
     `views` are told what becomes of the copies that change, by member, before these take it over.
     Cost: as a table's shard to decode and apply; what `send` says.
     """
     places = ordered.places()
     replays, changes, stood = list[BatchView](), list[ChangeBatch](), list[I64]()
-    for copy in cell.copies.values():
+    for name, copy in cell.copies.items():
         rows = ordered.rows.get(copy.relation.topic)
-        taken = _none(copy.relation)
-        if rows is not None:
+        taken = come.get(name) or _none(copy.relation)
+        if rows is not None and copy.relation.stream is None:
             taken = settle(copy, decode(copy, rows, several), rows).changes
-        replays.append(copy.table.replay(taken) if len(taken) else copy.table.still())
+        made = copy.table.replay if copy.relation.stream is None else Table(copy.relation).pass_by
+        replays.append(made(taken) if len(taken) else copy.table.still())
         changes.append(taken)
         stood.append(np.zeros(0, np.int64) if rows is None else _placed(taken, rows, places[copy.relation.topic]))
     if not any(map(len, changes)):
@@ -70,9 +80,27 @@ def advance(
     if views is not None:
         views.take_over(moved)
     for copy, replay, taken in zip(cell.copies.values(), replays, changes, strict=True):
-        if len(taken):
+        if len(taken) and copy.relation.stream is None:
             copy.table.commit(replay)
     return told
+
+
+def take_streams(spec: GroupSpec, cell: CellState, ordered: Ordered) -> dict[str, ChangeBatch]:
+    """Let the streams of a cell move on, as their shards do; return by name the rows that count.
+
+    Cost: nothing where the cell has no stream, else as a stream's shard.
+    """
+    come: dict[str, ChangeBatch] = {}
+    for name, copy in cell.copies.items():
+        relation = copy.relation
+        said = None if relation.stream is None else ordered.addressed(relation.shard)
+        if relation.stream is None or (said is None and relation.topic not in ordered.rows):
+            continue
+        take_silences(copy, spec.epoch, said)
+        changes = take_in(spec, copy, ordered).changes
+        if changes is not None:
+            come[name] = changes
+    return come
 
 
 def _what_it_does(view: ShardState, moved: Mapping[str, Moved]) -> tuple[BatchView, I32]:

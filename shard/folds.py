@@ -39,28 +39,30 @@ from state.change_batch import I64, ChangeBatch
 
 @dataclass(frozen=True, slots=True)
 class StreamStages:
-    """Which of a group's stages are over a stream. stream: by stage the member of its stream.
+    """Which of a group's stages are over streams. streams: by stage the members of those below it, sorted.
 
-    passed: the stages that rows pass.  folds: the folds behind them.
+    passed: the stages that rows pass.  folds: the folds behind them. Both are of one stream.
     """
 
-    stream: Mapping[str, str]
+    streams: Mapping[str, tuple[str, ...]]
     passed: frozenset[str]
     folds: frozenset[str]
 
     @classmethod
     def of(cls, stages: Sequence[PlacedStage]) -> StreamStages:
         """Look through the stages of a group, each of which stands behind those that it reads."""
-        stream, passed, folds = dict[str, str](), set[str](), set[str]()
+        streams, passed, folds = dict[str, tuple[str, ...]](), set[str](), set[str]()
         for stage in stages:
+            below = set[str]()
             for relation, name in zip(stage.relations, stage.inputs, strict=True):
-                if relation.stream is not None or name in stream:
-                    stream[stage.member] = stream.get(name, name)
+                below |= {name} if relation.stream is not None else {*streams.get(name, ())}
                 if isinstance(stage.stage.operator, Fold):
                     folds.add(stage.member)
                 elif relation.stream is not None or name in passed:
                     passed.add(stage.member)
-        return cls(stream, frozenset(passed), frozenset(folds))
+            if below:
+                streams[stage.member] = tuple(sorted(below))
+        return cls(streams, frozenset(passed), frozenset(folds))
 
 
 class Folds:
@@ -69,17 +71,20 @@ class Folds:
     def __init__(self, stages: Sequence[PlacedStage], group: Group) -> None:
         self.stages = StreamStages.of(stages)
         self._group = group
-        self.before = {name: self.upto(name) for name in sorted(set(self.stages.stream.values()))}
-
-    def upto(self, stream: str) -> int:
-        """Return how far the event time of a stream is complete."""
-        horizon = self._group[stream].horizon
-        return NO_HORIZON if horizon is None else horizon.upto
+        streams = {name for names in self.stages.streams.values() for name in names}
+        self.before = {name: self._reached(name) for name in sorted(streams)}
 
     def upto_before(self, member: str) -> int:
         """Return how far the event time below a member was complete before the batch, NO_HORIZON where nowhere."""
-        stream = self.stages.stream.get(member)
-        return NO_HORIZON if stream is None else self.before[stream]
+        return min((self.before[name] for name in self.stages.streams.get(member, ())), default=NO_HORIZON)
+
+    def upto(self, member: str) -> int:
+        """Return how far it is complete now: up to where all streams below are."""
+        return min((self._reached(name) for name in self.stages.streams.get(member, ())), default=NO_HORIZON)
+
+    def _reached(self, stream: str) -> int:
+        horizon = self._group[stream].horizon
+        return NO_HORIZON if horizon is None else horizon.upto
 
     def begin(self, stage: PlacedStage, operator: ViewOperator, plan: bytes) -> None:
         """Let a fold be there without rows, and say from which window on it takes those of its stream."""
@@ -88,7 +93,8 @@ class Folds:
             Input(self._group[name].table.still(), np.zeros(0, np.int32)) for name in (*stage.inputs, stage.member)
         ]
         member.fill(operator.rows(nothing), plan)
-        horizon, closing = self._group[self.stages.stream[stage.member]].horizon, stage.relation.closing
+        (stream,) = self.stages.streams[stage.member]
+        horizon, closing = self._group[stream].horizon, stage.relation.closing
         if horizon is not None and horizon.furthest != NO_HORIZON and closing is not None:
             unit = WINDOWS[closing.unit]
             member.first_window = (horizon.furthest // unit + 1) * unit
@@ -107,7 +113,7 @@ class Folds:
         Cost: as `FoldRows.fold`; O(groups) where windows are deleted.
         """
         assert isinstance(operator, FoldRows)
-        stream = self.stages.stream[stage.member]
+        (stream,) = self.stages.streams[stage.member]
         member, given = self._group[stage.member], moved.get(stage.inputs[0])
         horizon, own = self._group[stream].horizon, member.table.still()
         if horizon is None or stream not in moved:
@@ -121,7 +127,7 @@ class Folds:
         if last is not None and (member.last_gone is None or last > member.last_gone):
             assert stage.relation.closing is not None
             at, member.last_gone = stage.relation.index(stage.relation.closing.column), last
-            changes = with_deletes(changes, _ended(own, changes, at, last), len(causes) - 1)
+            changes = with_deletes(changes, _ended(own, changes, at, last), int(moved[stream].cause[-1]))
         if not len(changes):
             return None
         return Moved(changes, member.table.replay(changes), changes.cause, causes)

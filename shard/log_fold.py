@@ -92,7 +92,8 @@ def fold_view(
     tables = {name: replace(catalog.relations[name], buckets=1, bucket_by=()) for name in view.tables}
     whole = Catalog(catalog.version, tables, views=catalog.views)
     if any(relation.stream is not None for relation in tables.values()):
-        return view_rows(view, whole, dict(fold_groups(log, whole, Placement.of(whole), upto, topics, (), silenced)))
+        keyed = {catalog.relations[name].topic for name in view.tables if catalog.relations[name].bucket_by}
+        return view_rows(view, whole, dict(fold_groups(log, whole, Placement.of(whole), upto, topics, keyed, silenced)))
     folds = [fold_log(log, catalog.relations[name], upto, topics) for name in view.tables]
     return view_rows(view, whole, {fold.shard: Group(fold.shard, [fold]).dump() for fold in folds})
 

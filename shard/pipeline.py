@@ -28,7 +28,7 @@ from operators.record_error import VIEWS_FORMAT, WINDOW_FORMAT
 from shard.bounds import held_by_cell
 from shard.cell import CellState
 from shard.cell_answers import cell_snapshots
-from shard.cell_batch import advance
+from shard.cell_batch import advance, take_streams
 from shard.cell_register import joins_asked, take_questions
 from shard.encode import Encoder, timeline_chunks
 from shard.group import Group
@@ -121,7 +121,7 @@ def process_cell(
     window.tell({name: state.interests.told(name) for name in state.sources})
     window.lose(name for name, view in state.views.items() if view.shard in views.changed)
     snapshots = cell_snapshots(state, spec.catalog, asked, bounds.batch_bytes, spec.digest_key, bounds.whole)
-    told = advance(state, ordered, spec.several, spec.partitions, views)
+    told = advance(state, ordered, spec.several, spec.partitions, views, take_streams(spec, state, ordered))
     state.counters.skipped += sum(views.skipped.values())
     header = Header("changes", spec.epoch, cell.name, batch, window=window.window)
     header.format = VIEWS_FORMAT if state.views else WINDOW_FORMAT if window.window else header.format

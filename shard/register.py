@@ -69,6 +69,15 @@ def take_registrations(
     return snapshots
 
 
+def take_silences(state: ShardState, epoch: int, records: RawRecords | None) -> None:
+    """Let a copy of a stream in a cell hear the silences that its shard does; what else that is told is passed over.
+
+    Raises StateError where a newer engine wrote a record.
+    """
+    listeners = _Listeners(state, epoch, 0, BOUNDS, NO_HORIZON)
+    listeners.take([read for read in read_records(records) if isinstance(read[1], Silence)])
+
+
 class _Listeners(Receiver):
     """The listeners of a shard, as the records of one batch change them."""
 

@@ -10,25 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import msgspec
-import numpy as np
 
 from connectors.record import OutRecord
 from operators.counters import DomainCounters, ShardCounters, StreamCounters
 from operators.silenced import Silenced
 from operators.wire.header import NO_HORIZON
 from shard.group_spec import GroupSpec
-from shard.horizon import Come, Domain, Horizon
+from shard.horizon import Domain, Horizon
 from shard.member_batch import MemberBatch
 from shard.moved import Moved
 from shard.order import Ordered
 from shard.state import UNKNOWN_NAMES_KEPT, ShardState
+from shard.stream_intake import take_in
 from shard.stream_rows import StreamRows
 from shard.tables import Table
 from state.causes import Causes
-from state.change_batch import I32, I64
-
-_NOTHING = np.zeros(0, np.int64)
-_NO_ROWS = Come(_NOTHING.astype(np.int32), _NOTHING, _NOTHING, _NOTHING)
 
 
 class StreamBatch(MemberBatch):
@@ -44,20 +40,13 @@ class StreamBatch(MemberBatch):
 
         Cost: as `StreamRows` and `Horizon.take`.
         """
-        member, relation, spec = self.member, self.member.relation, self._spec
-        if member.horizon is None:
-            member.horizon = Horizon.of(spec.silenced.get(relation.name, ()), relation.born)
-        records = ordered.rows.get(relation.topic)
-        self._come = None if records is None else StreamRows.of(relation, records)
-        come = _NO_ROWS if self._come is None else self._come.come
-        read = {} if records is None else _ends(records.partition, records.offset)
-        count = spec.counts.get(relation.topic, 0)
-        judged = member.horizon.take(relation, come, read, member.heard, count)
-        self._silenced = judged.silenced
-        if self._come is None:
+        relation = self.member.relation
+        taken = take_in(self._spec, self.member, ordered)
+        self._come, self._silenced = taken.rows, taken.silenced
+        if taken.rows is None or taken.changes is None:
             return None
-        changes = self._come.counting(judged)
-        self._count(self._come, len(changes))
+        changes = taken.changes
+        self._count(taken.rows, len(changes))
         if not len(changes):
             return None
         return Moved(changes, Table(relation).pass_by(changes), changes.cause, Causes.of(relation.topic, changes))
@@ -95,11 +84,6 @@ class StreamBatch(MemberBatch):
             [_counters(domain, stream.lateness) for domain in horizon.domains],
         )
         return msgspec.structs.replace(super()._counters(), stream=told)
-
-
-def _ends(partition: I32, offset: I64) -> dict[int, int]:
-    """Return by partition one more than the last offset."""
-    return {p: int(offset[partition == p].max()) + 1 for p in np.unique(partition).tolist()}
 
 
 def _known(moment: int) -> int | None:

@@ -107,7 +107,6 @@ class ViewBatch:
     def _horizons(self, stage: PlacedStage) -> Horizons | None:
         """Return how far a view's event time is complete, None where nothing of it becomes final."""
         folds, closing = self._views.folds, stage.relation.closing
-        stream = folds.stages.stream.get(stage.member)
-        if closing is None or stream is None:
+        if closing is None or stage.member not in folds.stages.streams:
             return None
-        return Horizons.of(closing, folds.before[stream], folds.upto(stream))
+        return Horizons.of(closing, folds.upto_before(stage.member), folds.upto(stage.member))

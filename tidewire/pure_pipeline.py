@@ -331,7 +331,7 @@ class PurePipeline:
         offsets: dict[str, list[int]] = defaultdict(list)
         if topic == self.topics.registrations:
             for offset, key in enumerate(keys, start):
-                if (named := placement.of_registration(key)) is not None:
+                for named in placement.of_registration(key):
                     offsets[named].append(offset)
         elif keys:
             for groups, places in placement.of_records(topic, keys):

@@ -49,6 +49,14 @@ class CellStatement:
         return tuple(sorted({name for name, _ in self.tables}))
 
 
+def refuse_streams(statement: CellStatement, tables: Mapping[str, Relation], source: StatementText) -> None:
+    """Raise CatalogError, `unsupported`, where a CREATE JOIN names a stream: views alone read them in a cell."""
+    for table, span in statement.tables if statement.verb == "CREATE" else ():
+        if table in tables and tables[table].stream is not None:
+            hint = "Nobody stores the rows of a stream: declare a view that groups them, and ask about the view."
+            raise source.refusal("unsupported", f"a join with stream `{table}` is not supported", span, hint)
+
+
 @dataclass(frozen=True, slots=True)
 class Cells:
     """The cells of a catalog that is being folded, by name; `refused` has those that are not made, and why."""
@@ -74,9 +82,6 @@ class Cells:
             if table not in tables:
                 hint = suggestion(table, tables, "table")
                 raise source.refusal("unknown_table", f"there is no table `{table}`", span, hint)
-            if tables[table].stream is not None:
-                hint = "Nobody stores the rows of a stream: declare a view that groups them, and ask about the view."
-                raise source.refusal("unsupported", f"a join with stream `{table}` is not supported", span, hint)
         cell = cell_name(statement.names)
         if statement.verb == "CREATE":
             self.refused.pop(cell, None)

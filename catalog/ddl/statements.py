@@ -24,7 +24,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from catalog.ddl.catalog_text import parts_of
-from catalog.ddl.cell_ddl import Cells, CellStatement, create_join, is_kept_name
+from catalog.ddl.cell_ddl import Cells, CellStatement, create_join, is_kept_name, refuse_streams
 from catalog.ddl.ddl_mistakes import SUPPORTED, explained_ddl
 from catalog.ddl.declaration import Declaration, read_stream, read_table, read_table_name
 from catalog.ddl.evolution import evolve
@@ -104,6 +104,7 @@ class _Folding:
         """Do what a statement says. Raises CatalogError."""
         if isinstance(statement, CellStatement):
             self._views.check_cell(statement, self._source)
+            refuse_streams(statement, self._readable(), self._source)
             self._serve(statement)
         elif isinstance(statement, exp.Create) and statement.kind in _FED:
             self._create_fed(statement)

@@ -133,7 +133,8 @@ def check_final(closing: Closing | None, region: Region, end: int | None, snapsh
         return
     if closing is None:
         what = "NOTIFY FINAL of a question about rows that never become final"
-        hint = "It takes questions about views that group a stream by DATE_TRUNC of its event time."
+        views = "views that group streams by DATE_TRUNC of their event time"
+        hint = f"It takes questions about {views}: of no table beside them, and of several streams only without 'keep'."
     elif region.empty:
         what, hint = "NOTIFY FINAL of an answer that never changes", "No row can meet this condition."
     else:

@@ -108,7 +108,7 @@ def refuse_same_table(text: StatementText, node: exp.Expr) -> SqlError:
 
 def refuse_joined_stream(text: StatementText, name: str, place: object) -> SqlError:
     """Return the refusal of a join with a view of a stream."""
-    hint = "It is a view of a stream: a view may join it with other views of that stream, and with no table."
+    hint = "It is a view of a stream: declare a view that joins it, with tables or with other views, and ask that."
     return unsupported(text, f"a join with the view `{name}` in a question", place, hint)
 
 

@@ -8,6 +8,9 @@
       cell/flight+seat/0/cheap   `cheap` computed again, silent, since its home is elsewhere
 
 A table in buckets has its views in each bucket. What a view reads through others is computed wherever it is.
+
+A cell of a stream folds its rows for all views that group them, whether one of the cell reads these or not yet: what a
+Fold has cannot be made later, and so it is there when a view comes that does.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from dataclasses import dataclass
 from catalog.schema.catalog import Catalog
 from catalog.schema.cell import Cell
 from catalog.schema.relation import Relation
-from catalog.schema.view import Stage, View
+from catalog.schema.view import Fold, Stage, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +56,20 @@ def stages_in(catalog: Catalog, cell: Cell, joined: Collection[str] = ()) -> tup
     What is joined of another home is computed again, silent.
     """
     home = [view for view in catalog.views.values() if view.cell == cell.name]
+    folding = [view for table in cell.tables for view in _folding(catalog, table)]
     own = {stage.relation.name for view in home for stage in view.stages}
     return _placed(
         catalog,
-        catalog.views_below(*home, *(catalog.views[name] for name in joined)),
+        catalog.views_below(*home, *folding, *(catalog.views[name] for name in joined)),
         lambda name: f"{name}/0" if name in own else cell.member(name),
         {view.name for view in home},
     )
+
+
+def folds_in(catalog: Catalog, cell: Cell) -> dict[str, str]:
+    """Return by the name of each Fold in a cell the stream whose group has its home."""
+    folding = ((table, view) for table in cell.tables for view in _folding(catalog, table))
+    return {stage.relation.name: table for table, view in folding for stage in view.stages if _folds(stage)}
 
 
 def member_in(catalog: Catalog, cell: Cell, name: str) -> str:
@@ -71,6 +81,18 @@ def member_in(catalog: Catalog, cell: Cell, name: str) -> str:
 def home_of(view: View) -> str:
     """Return the name of the group that a view is asked in: of a table in buckets, that of the first."""
     return view.cell or f"{view.tables[0]}/0"
+
+
+def _folding(catalog: Catalog, table: str) -> list[View]:
+    """Return the views that fold the rows of a stream; of a table there is none."""
+    relation = catalog.relations.get(table)
+    if relation is None or relation.stream is None:
+        return []
+    return [view for view in catalog.views.values() if view.tables == (table,) and any(map(_folds, view.stages))]
+
+
+def _folds(stage: Stage) -> bool:
+    return isinstance(stage.operator, Fold)
 
 
 def _placed(

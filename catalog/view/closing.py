@@ -10,7 +10,9 @@ A window of a window is the longer one. Where several columns are windows, a row
 
 Where the stream is kept for a while (`keep`), a Fold lets the rows of a window go so long after its end. What makes
 longer windows of these loses the first ones of a window earlier: where that is before its end, its rows never become
-final.
+final. Of several streams each lets them go by how far it is itself, be the others far behind: so what is made of
+several never becomes final where one of them is kept for a while only. A table may change at will, and nothing that is
+joined with one becomes final.
 """
 
 from __future__ import annotations
@@ -44,13 +46,14 @@ class _Known:
     """A relation and its windows. folded: whether its rows are.
 
     held: how long after the start of the window of a Fold below they go, the least; None: never. Of rows that are
-    not folded yet, how long after its end.
+    not folded yet, how long after its end.  streams: those below.
     """
 
     relation: Relation
     windows: Windows
     folded: bool = False
     held: int | None = None
+    streams: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -73,8 +76,10 @@ class ClosingColumns:
         if isinstance(stage.operator, Fold) and held is not None:
             size = _least(windows)
             held = None if size is None else held + size
-        relation = replace(stage.relation, closing=_shortest(windows, held) if folded else None)
-        self._known[relation.name] = _Known(relation, windows, folded, held)
+        streams = frozenset[str]().union(*(one.streams for one in inputs))
+        closes = folded and (held is None or len(streams) == 1)
+        relation = replace(stage.relation, closing=_shortest(windows, held) if closes else None)
+        self._known[relation.name] = _Known(relation, windows, folded, held, streams)
         return replace(stage, relation=relation)
 
     def _of(self, name: str) -> _Known:
@@ -86,7 +91,9 @@ class ClosingColumns:
             assert relation is not None, "what is read is declared"
             stream = relation.stream
             self._known[name] = (
-                _Known(relation, {}) if stream is None else _Known(relation, {stream.event_time: ""}, held=stream.keep)
+                _Known(relation, {})
+                if stream is None
+                else _Known(relation, {stream.event_time: ""}, held=stream.keep, streams=frozenset([name]))
             )
         return self._known[name]
 

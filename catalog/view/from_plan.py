@@ -86,7 +86,7 @@ class FromPlan:
 
     def _refuse_stream(self, relation: Relation, node: exp.Expr) -> None:
         if relation.stream is not None:
-            hint = "Declare a view that groups the stream, and join views of that one stream with each other."
+            hint = "Declare a view that groups the stream, and join that view: with tables, and with other views."
             raise self._refuse.unsupported(f"a join with stream `{relation.name}`", node, hint)
 
     def _renamed(self, scope: Scope, names: list[str]) -> None:

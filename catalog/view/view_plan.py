@@ -76,31 +76,16 @@ class ViewPlanner:
             hint = suggestion(name, [each for each in (*self.tables, *self.views) if each != self.name], "table")
             raise self.refuse.refusal("unknown_table", f"there is no table or view `{name}`", node, hint)
         self.reads[name] = None
-        self._check_streams(node)
         return relation
 
-    def _check_streams(self, node: exp.Expr) -> None:
-        """Refuse a stream beside anything else that has rows of its own."""
-        found = self._found()
-        streams = [table for table in found if self.tables[table].stream is not None]
-        if streams and len(found) > 1:
-            others = [f"{self.tables[table].noun} `{table}`" for table in found if table != streams[0]]
-            what = f"a view of stream `{streams[0]}` and of {' and '.join(others)}"
-            hint = "A view of a stream reads that alone, or views of it: how far they are complete has one horizon."
-            raise self.refuse.unsupported(what, node, hint)
-
     def _tables(self, query: exp.Expr) -> tuple[str, ...]:
-        tables = self._found()
+        found = {table for name in self.reads for table in (self.views[name].tables if name in self.views else (name,))}
+        tables = tuple(sorted(found))
         if len(tables) > MOST_TABLES:
             what = f"a view over {len(tables)} tables, where at most {MOST_TABLES} are taken,"
             hint = f"It reads {', '.join(f'`{table}`' for table in tables)}, also through views."
             raise self.refuse.unsupported(what, query, hint)
         return tables
-
-    def _found(self) -> tuple[str, ...]:
-        """Return the tables and streams that are read so far, also through views."""
-        found = {table for name in self.reads for table in (self.views[name].tables if name in self.views else (name,))}
-        return tuple(sorted(found))
 
     def _selects(self, query: exp.Expr) -> list[exp.Select]:
         pending, selects = [query], list[exp.Select]()

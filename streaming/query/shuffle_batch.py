@@ -61,9 +61,9 @@ class ShuffleBatches:
 def _registered(records: pa.RecordBatch, placement: Placement) -> Iterator[tuple[list[str], pa.RecordBatch]]:
     """Part registrations by what they name."""
     for key in pc.unique(records.column("key")).to_pylist():
-        group = placement.of_registration(key)
-        if group is not None:
-            yield [group], _only(records, records.column("key"), key)
+        groups = placement.of_registration(key)
+        if groups:
+            yield [*groups], _only(records, records.column("key"), key)
 
 
 def _parted(records: pa.RecordBatch, topic: str, placement: Placement) -> Iterator[tuple[list[str], pa.RecordBatch]]:

@@ -95,18 +95,18 @@ def test_keys_may_be_what_arrow_holds_of_them(kind: pa.DataType) -> None:
 def test_a_registration_goes_where_its_member_is() -> None:
     placement = Placement.of(Catalog(0, {"stock": STOCK, "trade": TRADE}))
     for shard in ["stock/0", "trade/0", "trade/2"]:
-        assert placement.of_registration(shard.encode()) == shard
+        assert placement.of_registration(shard.encode()) == (shard,)
     for name in [None, b"", b"stock", b"stock/1", b"stock/00", b"trade/3", b"bond/0", b"\xff"]:
-        assert placement.of_registration(name) is None
+        assert placement.of_registration(name) == ()
 
 
 def test_a_group_that_is_none_any_more_is_reached_to_be_forgotten_and_no_other() -> None:
     placement = Placement.of(Catalog(0, {"stock": STOCK}))
-    assert placement.of_registration(forgetting("stock/0")) is None
-    assert placement.of_registration(forgetting("cell/stock+trade/0")) == "cell/stock+trade/0"
-    assert placement.of_registration(forgetting("é/0")) == "é/0"
+    assert placement.of_registration(forgetting("stock/0")) == ()
+    assert placement.of_registration(forgetting("cell/stock+trade/0")) == ("cell/stock+trade/0",)
+    assert placement.of_registration(forgetting("é/0")) == ("é/0",)
     odd = Placement({"odd": [Member("forget:trade/0", STOCK)]})
-    assert odd.of_registration(forgetting("trade/0")) == "odd", "a registration of that member"
+    assert odd.of_registration(forgetting("trade/0")) == ("odd",), "a registration of that member"
 
 
 def test_what_nobody_reads_goes_nowhere() -> None:
@@ -122,8 +122,8 @@ def test_two_tables_in_one_group() -> None:
     alone = Placement.of(Catalog(0, {"trade": TRADE}))
     both = Placement({"stock+trade": [Member("stock/0", STOCK), Member("trade/0", TRADE)]})
     assert parted(both, "s", keys) == parted(both, "trade", keys) == {"stock+trade": [0, 1, 2, 3, 4]}
-    assert both.of_registration(b"stock/0") == both.of_registration(b"trade/0") == "stock+trade"
-    assert both.of_registration(b"stock+trade") is None
+    assert both.of_registration(b"stock/0") == both.of_registration(b"trade/0") == ("stock+trade",)
+    assert both.of_registration(b"stock+trade") == ()
 
     buckets = [Member(f"trade/{number}", TRADE, number) for number in range(3)]
     several = Placement(
@@ -138,7 +138,7 @@ def test_two_tables_in_one_group() -> None:
     expected = {{"trade/2": "mixed"}.get(shard, shard): its for shard, its in places.items()}
     assert parted(several, "trade", keys) == expected | {"copy": [0, 1, 2, 3, 4]}
     assert parted(several, "s", keys) == {"mixed": [0, 1, 2, 3, 4], "copy": [0, 1, 2, 3, 4]}
-    assert several.of_registration(b"trade/2") == "mixed"
+    assert several.of_registration(b"trade/2") == ("mixed",)
 
 
 def test_a_cell_has_all_records_of_its_tables_and_what_is_asked_of_it_comes_by_its_name() -> None:
@@ -152,15 +152,15 @@ def test_a_cell_has_all_records_of_its_tables_and_what_is_asked_of_it_comes_by_i
     assert parted(placement, "trade", keys) == buckets | {cell.name: every, own.name: every}
     assert placement.members(cell.name) == (f"{cell.name}/stock", f"{cell.name}/trade")
     assert placement.topics(cell.name) == {f"{cell.name}/stock": "s", f"{cell.name}/trade": "trade"}
-    assert placement.of_registration(cell.name.encode()) == cell.name
-    assert placement.of_registration(cell.member("stock").encode()) is None
-    assert placement.of_registration(b"stock/0") == "stock/0"
+    assert placement.of_registration(cell.name.encode()) == (cell.name,)
+    assert placement.of_registration(cell.member("stock").encode()) == ()
+    assert placement.of_registration(b"stock/0") == ("stock/0",)
 
 
 def test_a_cell_that_lacks_a_table_is_none() -> None:
     cell = Cell(("bond", "stock"), 3)
     placement = Placement.of(Catalog(3, {"stock": STOCK}, cells={cell.name: cell}))
-    assert placement.groups == ("stock/0",) and placement.of_registration(cell.name.encode()) is None
+    assert placement.groups == ("stock/0",) and placement.of_registration(cell.name.encode()) == ()
 
 
 def test_views_are_members_beside_what_they_read_and_inner_stages_are_not_asked() -> None:
@@ -172,7 +172,22 @@ def test_views_are_members_beside_what_they_read_and_inner_stages_are_not_asked(
     """
     placement = Placement.of(apply_ddl(Catalog(), text, 0))
     assert placement.members("a/1") == ("a/1", "stage/v/0/1", "v/1") and placement.topics("a/1") == {"a/1": "a"}
-    assert [placement.of_registration(key) for key in (b"v/0", b"v/1", b"w/0")] == ["a/0", "a/1", "cell/a+b/0"]
-    assert placement.of_registration(b"stage/v/0/0") is None and placement.of_registration(b"stage/w/0/0") is None
+    assert [placement.of_registration(key) for key in (b"v/0", b"v/1", b"w/0")] == [("a/0",), ("a/1",), ("cell/a+b/0",)]
+    assert placement.of_registration(b"stage/v/0/0") == () and placement.of_registration(b"stage/w/0/0") == ()
     assert placement.topics("cell/a+b/0") == {"cell/a+b/0/a": "a", "cell/a+b/0/b": "b"}
     assert [groups for groups, _ in placement.of_records("b", [b'{"id":1}'])] == [["b/0", "cell/a+b/0"]]
+
+
+def test_what_is_said_of_a_stream_is_said_to_its_cells() -> None:
+    catalog = apply_ddl(
+        Catalog(),
+        "CREATE STREAM s (g VARCHAR, ts TIMESTAMP) WITH ('event_time'='ts', 'lateness'='1 s');"
+        "CREATE TABLE t (g VARCHAR PRIMARY KEY);"
+        "CREATE VIEW v AS SELECT g, COUNT(*) AS n FROM s GROUP BY g;"
+        "CREATE VIEW named AS SELECT v.g, v.n FROM v JOIN t ON t.g = v.g",
+        0,
+    )
+    placement = Placement.of(catalog)
+    assert placement.of_registration(b"s/0") == ("s/0", "cell/s+t/0")
+    assert [placement.of_registration(key) for key in (b"t/0", b"v/0")] == [("t/0",), ("s/0",)]
+    assert placement.of_registration(b"named/0") == placement.of_registration(b"cell/s+t/0") == ("cell/s+t/0",)

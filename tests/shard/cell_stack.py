@@ -130,8 +130,7 @@ class CellStack:
             ]
         asked: dict[str, list[int]] = defaultdict(list)
         for i, key in enumerate(keys):
-            group = placement.of_registration(key)
-            if group is not None:
+            for group in placement.of_registration(key):
                 asked[group].append(i)
         return [*asked.items()]
 

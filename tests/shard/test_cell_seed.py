@@ -13,9 +13,11 @@ from shard.cell import CellState
 from shard.cell_seed import seed_of_cell
 from shard.deleted_rows import LIMIT
 from shard.group import Group
+from shard.pipeline import process_group
 from shard.replayed_changes import Repeats
 from shard.state import ShardState
 from tests.shard.cell_stack import CellStack, rows_of
+from tests.shard.test_stream_pipeline import CATALOG, SPEC, events, silent
 
 PLACEHOLDER = "__debezium_unavailable_value"
 
@@ -126,3 +128,22 @@ def test_a_shard_without_a_state_is_empty():
     (cell,) = catalog.cells.values()
     seed = seed_of_cell(cell, catalog, {"b/1": None})
     assert CellState.open(cell, catalog.relations, None, seed).rows == 0
+
+
+def test_of_a_stream_a_cell_has_how_far_it_is_and_what_was_folded():
+    catalog = apply_ddl(CATALOG, "CREATE VIEW late AS SELECT g, MAX(x) AS x FROM s GROUP BY g", 2)
+    first = process_group(SPEC, 0, None, [events(("a", 5, 30), ("a", 7, 61))])
+    state = process_group(SPEC, 1, first.state, [silent(90, 4), events(("b", 6, 62), first=2)]).state
+    catalog = apply_ddl(catalog, "CREATE TABLE t (g VARCHAR PRIMARY KEY)", 3)
+    catalog = apply_ddl(catalog, "CREATE VIEW named AS SELECT v.g, v.n FROM v JOIN t ON t.g = v.g", 4)
+    cell = catalog.cells["cell/s+t/0"]
+    seed = CellState.open(cell, catalog.relations, None, seed_of_cell(cell, catalog, {"s/0": state, "t/0": None}), None)
+    seed.place(catalog, ())
+    home = Group.open("s/0", {"s/0": catalog.relations["s"]}, state)["s/0"]
+    assert seed.copies["s"].horizon == home.horizon and home.horizon is not None and home.horizon.domains[0].waiting
+    fold, late = (catalog.views[name].stages[-2].relation for name in ("v", "late"))
+    of_home = Group.open("s/0", {f"{fold.name}/0": fold}, state)[f"{fold.name}/0"]
+    copy = seed.group[cell.member(fold.name)]
+    assert rows_of([copy]) == rows_of([of_home]) and len(rows_of([copy])) == 3
+    assert (copy.filled, copy.plan) == (True, of_home.plan)
+    assert not seed.group[cell.member(late.name)].filled, "it begins in both with the next batch"

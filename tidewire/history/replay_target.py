@@ -131,13 +131,15 @@ class KafkaTarget:
     def _declare(self, catalog: Catalog) -> None:
         """Append the tables that the prefix's own catalog lacks, and the joins and views of these.
 
-        All topics get the prefix: those that tables are read from, and those that views are written to.
+        All topics get the prefix: those that tables are read from, and those that views are written to. Cells of
+        streams come with their views.
         """
         topics = Topics(self._into)
         known = read_catalog(self._reader, topics)
         tables = {name: one for name, one in catalog.relations.items() if one.topic in self._topics}
         statements = [to_ddl(replace(one, topic=self._into + one.topic)) for one in tables.values()]
-        statements += [to_ddl(cell) for cell in catalog.cells.values() if tables.keys() >= set(cell.tables)]
+        kept = {name for name, one in tables.items() if one.stream is None}
+        statements += [to_ddl(cell) for cell in catalog.cells.values() if kept >= set(cell.tables)]
         views = [view for view in catalog.views.values() if tables.keys() >= set(view.tables)]
         statements += [to_ddl(replace(view, topic=view.topic and self._into + view.topic)) for view in views]
         for ddl in statements:

@@ -53,7 +53,7 @@ class OwnCatalog:
             *(_drop_join(cell) for cell in parted if not set(gone) & set(cell.tables)),
             *_drop_tables(before[name] for name in gone),
             *(to_ddl(replace(new, topic=self._topic_of(new.topic))) for new in changed),
-            *map(to_ddl, joined),
+            *(to_ddl(cell) for cell in joined if all(after[table].stream is None for table in cell.tables)),
             *(
                 to_ddl(replace(one, topic=one.topic and self._topic_of(one.topic)))
                 for name, one in viewed.items()

@@ -14,12 +14,13 @@ from dataclasses import replace
 from tidewire.verification.compare.finality import Finality
 from tidewire.verification.compare.recomputed import Recomputed
 from tidewire.verification.input.cell_ordering import CellSequence, cell_sequence
-from tidewire.verification.input.closing import closing_of, held_of, is_joined
+from tidewire.verification.input.closing import closing_of, held_of
 from tidewire.verification.input.declared import Declared, Table
 from tidewire.verification.input.declared_cells import Cell
 from tidewire.verification.input.declared_views import View, Views
 from tidewire.verification.input.ordering import Sequence, TakenRecords
 from tidewire.verification.input.rows import Rows
+from tidewire.verification.input.stream_walk import together
 from tidewire.verification.recompute.answers import Answers, answers_to
 from tidewire.verification.recompute.history import (
     History,
@@ -212,10 +213,12 @@ class Recomputation:
         if place not in self._versions:
             read = {name: self._versions_of(views[name], sequence, views) for name in view.reads if name in views}
             rows = self._rows_of(sequence)
-            if isinstance(sequence, Sequence) and sequence.table.stream is not None:
-                of_stream = sequence.subject[0]
-                if of_stream in view.reads:
-                    rows = {of_stream: self._kept(rows[of_stream], view, sequence)}
+            folded = {
+                name: self._kept(rows[name], view, name, sequence)
+                for name in view.reads
+                if name in self._streams(sequence)
+            }
+            rows = {**rows, **folded}
             self._versions[place] = versions_of(view.selects, {**rows, **read})
         return self._versions[place]
 
@@ -237,15 +240,14 @@ class Recomputation:
 
     def _finality(self, question: Question, view: View, at: Position, sequence: TakenRecords) -> Finality | None:
         """Return when an answer about a view of a stream is final, None where it is about none or that is not known."""
-        if not isinstance(sequence, Sequence) or sequence.table.stream is None:
+        streams = [self._rows.stream(own) for own in self._streams(sequence).values()]
+        if not streams:
             return None
         catalog = self._batches.catalog_at(at)
         views, tables = self._declared.views_at(catalog), self._declared.at(catalog)
-        if is_joined(view, views):
-            return None
-        walked, closing = self._rows.stream(sequence), closing_of(view, views, tables)
-        never = Finality(None, walked.marks, walked.exact)
-        if closing is None:
+        marks, exact = together(streams), all(one.exact for one in streams)
+        never, closing = Finality(None, marks, exact), closing_of(view, views, tables)
+        if closing is None or (len(streams) > 1 and held_of(view, views, tables) is not None):
             return never
         (place, size), held = closing, held_of(view, views, tables)
         where = json.loads(question.tree)["statements"][0]["node"]["where_clause"]
@@ -256,7 +258,7 @@ class Recomputation:
         when, gone = last + size, None if held is None else first + held
         if when > LAST or (held is not None and held < size) or (gone is not None and gone < when):
             return never
-        return Finality(when, walked.marks, walked.exact, gone)
+        return Finality(when, marks, exact, gone)
 
     def _knows_windows(self, view: View, at: Position) -> bool:
         """Whether it is known from which window on a view takes the rows of its stream, and how they went."""
@@ -270,7 +272,15 @@ class Recomputation:
         keeps, exact = sequence.table.stream.keep is None, self._rows.stream(sequence).exact
         return self._batches.floor(at.epoch) < 0 and (keeps or exact)
 
-    def _kept(self, rows: list[Version], view: View, sequence: Sequence) -> list[Version]:
+    def _streams(self, sequence: TakenRecords) -> dict[str, Sequence]:
+        """Return the streams of a sequence by lower-case name, each as its own shard took it."""
+        found = sequence.tables if isinstance(sequence, CellSequence) else {}
+        if isinstance(sequence, Sequence):
+            found = {sequence.subject[0]: sequence}
+        streams = {name: its for name, its in found.items() if its.table.stream is not None}
+        return {name: self._taken[sequence.epoch, name, its.table.born] for name, its in streams.items()}
+
+    def _kept(self, rows: list[Version], view: View, stream: str, sequence: Sequence | CellSequence) -> list[Version]:
         """Return the rows of a stream that a view takes, as long as their window is kept."""
         batches = self._batches.epochs[sequence.epoch]
         there = (
@@ -280,7 +290,12 @@ class Recomputation:
         )
         first = next(there)
         before = batches[first - 1].at.batch if first else None
-        return kept_rows(rows, view, sequence, self._rows.stream(sequence), before)
+        own = self._streams(sequence)[stream]
+        marks = self._rows.stream(own).marks
+        if isinstance(sequence, CellSequence):
+            seqs = sequence.seqs[stream]
+            marks = [replace(mark, counted=mark.counted and seqs[mark.counted - 1]) for mark in marks]
+        return kept_rows(rows, view, own, marks, before, 0 if before is None else sequence.end_of(before))
 
     # -- joins ----------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.placed_stage import home_of, member_in, stages_beside, stages_in
+from catalog.schema.placed_stage import folds_in, home_of, member_in, stages_beside, stages_in
 
 CATALOG = apply_ddl(
     Catalog(),
@@ -60,3 +60,28 @@ def test_a_view_that_is_joined_in_a_cell_is_computed_there_whatever_its_home_is(
     assert [one.member for one in placed if one.served] == ["pairs/0", "last/0"]
     assert placed[-1].member in ("last/0", f"{CELL}/more") and f"{CELL}/more" in [one.member for one in placed]
     assert [member_in(CATALOG, cell, name) for name in ("a", "more", "last")] == [f"{CELL}/a", f"{CELL}/more", "last/0"]
+
+
+STREAMS = apply_ddl(
+    Catalog(),
+    """
+    CREATE STREAM s (g VARCHAR, ts TIMESTAMP) WITH ('event_time'='ts', 'lateness'='1 s');
+    CREATE TABLE t (g VARCHAR PRIMARY KEY);
+    CREATE VIEW read AS SELECT g, COUNT(*) AS n FROM s WHERE g <> 'x' GROUP BY g;
+    CREATE VIEW other AS SELECT ts, COUNT(*) + 1 AS n FROM s GROUP BY ts;
+    CREATE VIEW behind AS SELECT n, COUNT(*) AS m FROM other GROUP BY n;
+    CREATE VIEW named AS SELECT r.g, r.n FROM read r JOIN t ON t.g = r.g
+    """,
+    3,
+)
+
+
+def test_a_cell_folds_the_rows_of_its_streams_for_all_views_that_there_are() -> None:
+    cell = STREAMS.cells["cell/s+t/0"]
+    folds = folds_in(STREAMS, cell)
+    assert {*folds.values()} == {"s"} and len(folds) == 2
+    placed = stages_in(STREAMS, cell)
+    members = [one.member for one in placed]
+    assert all(cell.member(fold) in members for fold in folds) and f"{cell.name}/behind" not in members
+    assert [one.member for one in placed if one.served] == ["named/0"]
+    assert folds_in(CATALOG, CATALOG.cells[CELL]) == {}

@@ -84,3 +84,24 @@ def test_days_are_final_where_their_first_hours_are_there_still(keep: str, held:
 def test_a_fold_of_no_window_keeps_its_rows_and_so_does_what_makes_windows_of_it() -> None:
     made = declared("SELECT DATE_TRUNC('hour', ts) AS h, n FROM trade GROUP BY ts, n")
     assert made.relation.closing == Closing("h", "hour")
+
+
+@pytest.mark.parametrize(("keeps", "closes"), [(("", ""), True), ((", 'keep'='7 days'", ""), False), (("",), True)])
+def test_several_streams_close_together_where_none_lets_rows_go(keeps: tuple[str, ...], closes: bool) -> None:
+    streams = "".join(
+        f"CREATE STREAM s{i} (g VARCHAR, ts TIMESTAMP) WITH ('event_time'='ts', 'lateness'='1 s'{keep});"
+        f"CREATE VIEW v{i} AS SELECT g, {HOUR} AS hour FROM s{i} GROUP BY g, {HOUR};"
+        for i, keep in enumerate(keeps)
+    )
+    other = len(keeps) - 1
+    made = after(
+        f"{streams} CREATE TABLE t (g VARCHAR PRIMARY KEY, hour TIMESTAMP);"
+        f"CREATE VIEW u AS SELECT g, hour FROM v0 UNION ALL SELECT g, hour FROM v{other};"
+        f"CREATE VIEW j AS SELECT a.hour, b.g FROM v0 a JOIN v{other} b ON a.hour = b.hour;"
+        "CREATE VIEW h AS SELECT hour, COUNT(*) AS n FROM u GROUP BY hour;"
+        "CREATE VIEW named AS SELECT a.hour, a.g FROM v0 a JOIN t ON a.g = t.g AND a.hour = t.hour;"
+        "CREATE VIEW mixed AS SELECT hour, g FROM v0 UNION ALL SELECT hour, g FROM t"
+    )
+    found = {name: made.views[name].relation.closing for name in ("u", "j", "h", "named", "mixed")}
+    hour = Closing("hour", "hour") if closes else None
+    assert found == {"u": hour, "j": hour, "h": hour, "named": None, "mixed": None}

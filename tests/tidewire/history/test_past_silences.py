@@ -24,7 +24,9 @@ CATALOG = apply_ddl(
     Catalog(),
     f"CREATE STREAM s (ts TIMESTAMP) WITH ('topic'='s', 'event_time'='ts', 'lateness'='{LATENESS} s', 'ahead'='1 h');"
     "CREATE VIEW v AS "
-    "SELECT DATE_TRUNC('minute', ts) AS minute, COUNT(*) AS n FROM s GROUP BY DATE_TRUNC('minute', ts)",
+    "SELECT DATE_TRUNC('minute', ts) AS minute, COUNT(*) AS n FROM s GROUP BY DATE_TRUNC('minute', ts);"
+    "CREATE TABLE t (n BIGINT PRIMARY KEY, name VARCHAR) WITH ('topic'='t');"
+    "CREATE VIEW named AS SELECT v.minute, v.n, t.name FROM v LEFT JOIN t ON v.n = t.n",
     0,
 )
 START = 1_772_445_600
@@ -44,8 +46,12 @@ def test_those_that_count_before_a_row_that_is_there() -> None:
 def test_rows_of_a_view_of_a_stream_at_each_version(tmp_path: Path, seed: int) -> None:
     draw, log, silences, kept = Random(seed), small_log(tmp_path), list[Silenced](), Counter[int]()
     reached, offset, meant = {0: -1_000, 1: -1_000}, {0: 0, 1: 0}, list[dict[int, int]]()
-    for _ in range(4):
-        published = []
+    called = list[dict[int, str]]()
+    for version in range(4):
+        n, name = draw.randint(1, 3), f"of {version}"
+        key, value = (json.dumps(said).encode() for said in ({"n": n}, {"n": n, "name": name}))
+        published = [Published("t", 0, version, key, value, (START + 3_000) * SECOND)]
+        called.append(({} if not version else called[-1]) | {n: name})
         for _ in range(draw.randrange(1, 8)):
             partition, second = draw.choice([0, 1]), max(max(reached.values()) + draw.randint(-40, 30), 0)
             if offset[0] + offset[1] and draw.random() < 0.3:
@@ -67,3 +73,9 @@ def test_rows_of_a_view_of_a_stream_at_each_version(tmp_path: Path, seed: int) -
         states = fold_view(opened, CATALOG, CATALOG.views["v"], cut, None, before(cut, {"s": tuple(silences)}, CATALOG))
         rows = [row for state in states for row in stored_rows(CATALOG.views["v"].relation, state.table.stored)]
         assert {int(str(row["minute"])[14:16]): row["n"] for row in rows} == expected, (version, silences)
+        states = fold_view(
+            opened, CATALOG, CATALOG.views["named"], cut, None, before(cut, {"s": tuple(silences)}, CATALOG)
+        )
+        rows = [row for state in states for row in stored_rows(CATALOG.views["named"].relation, state.table.stored)]
+        named = {minute: (n, called[version].get(n)) for minute, n in expected.items()}
+        assert {int(str(row["minute"])[14:16]): (row["n"], row["name"]) for row in rows} == named

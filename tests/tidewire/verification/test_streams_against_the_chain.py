@@ -21,6 +21,8 @@ from tidewire.verification.verify import verify
 
 STREAM = """CREATE STREAM s (g VARCHAR, x INTEGER, m DECIMAL(6,2), ts TIMESTAMP)
   WITH ('topic'='s', 'event_time'='ts', 'lateness'='{late} s', 'ahead'='10 min'{keep})"""
+OTHERS = """CREATE STREAM r (g VARCHAR, n INTEGER, ts TIMESTAMP) WITH ('topic'='r', 'event_time'='ts', 'lateness'='5 s',
+  'ahead'='10 min'); CREATE TABLE t (g VARCHAR PRIMARY KEY, name VARCHAR)"""
 VIEWS = {
     "v": "SELECT g, DATE_TRUNC('minute', ts) AS minute, MIN(x) AS low, MAX(m) AS high, COUNT(*) AS n, SUM(m) AS total, "
     "LATEST(x BY ts) AS last, AVG(x) AS mean FROM s WHERE COALESCE(x, 0) < 8 GROUP BY g, DATE_TRUNC('minute', ts)",
@@ -28,7 +30,12 @@ VIEWS = {
     "GROUP BY DATE_TRUNC('hour', minute)",
     "first": "SELECT g, minute, low, n FROM v QUALIFY ROW_NUMBER() OVER (PARTITION BY minute ORDER BY n DESC, g) <= 1",
     "whole": "SELECT g, COUNT(*) AS n FROM s GROUP BY g",
+    "x": "SELECT g, DATE_TRUNC('minute', ts) AS minute, SUM(n) AS n FROM r GROUP BY g, DATE_TRUNC('minute', ts)",
+    "both": "SELECT g, minute, n FROM v UNION ALL SELECT g, minute, n FROM x",
+    "pairs": "SELECT v.g, v.minute, v.n, x.n AS other FROM v JOIN x ON v.minute = x.minute AND v.g = x.g",
+    "named": "SELECT v.g, v.minute, v.n, t.name FROM v LEFT JOIN t ON v.g = t.g",
 }
+READS = {"w": "v", "first": "v", "both": "vx", "pairs": "vx", "named": "v"}
 MINUTES = [f"TIMESTAMP '2026-03-02 10:0{i}:00'" for i in range(5)]
 START = 1_772_445_600
 
@@ -43,23 +50,30 @@ class Flowing(Judged):
 
     def append(self, topic: str, key: bytes | None, value: bytes | None, partition: int | None = None) -> None:
         super().append(topic, key, value, partition)
-        if topic == "s":
+        if topic in ("s", "r"):
             self.stamps[topic, partition or 0][-1] = (START + 200) * 1_000_000
 
     def journal(self) -> Journal:
         names = self.topics
         made = super().journal()
-        made.relations = {"s": self.timed(3)}
+        made.relations = {"s": self.timed("s", 3), "r": self.timed("r", 2), "t": self.timed("t", 1)}
         return replace(made, silences=self.log(names.silences, 1), registrations=self.log(names.registrations, EDGES))
 
-    def timed(self, partitions: int) -> TopicLog:
-        log = self.log("s", partitions)
+    def timed(self, topic: str, partitions: int) -> TopicLog:
+        log = self.log(topic, partitions)
         records = [record._replace(timestamp=record.timestamp // 1_000) for record in log.all()]
-        return TopicLog.of("s", records, partitions)
+        return TopicLog.of(topic, records, partitions)
 
     def row(self, partition: int, g: str | None, x: int | None, second: float) -> None:
         body = {"g": g, "x": x, "m": None if x is None else f"{x}.25", "ts": moment(second)}
         self.append("s", b"?", json.dumps(body).encode(), partition)
+
+    def other(self, partition: int, g: str | None, second: float) -> None:
+        self.append("r", None, json.dumps({"g": g, "n": 1, "ts": moment(second)}).encode(), partition)
+
+    def name(self, g: str, name: str | None) -> None:
+        value = None if name is None else json.dumps({"g": g, "name": name}).encode()
+        self.append("t", json.dumps({"g": g}).encode(), value)
 
     def ask(self, id: str, sql: str) -> None:
         self.append(self.topics.subscriptions, id.encode(), json.dumps({"sql": sql}).encode())
@@ -213,7 +227,7 @@ CONDITIONS = [
 
 def question(choose: random.Random) -> str:
     """Any question of any of the views."""
-    view = choose.choice(["v", "v", "v", "w", "first", "whole"])
+    view = choose.choice(["v", "v", "v", "w", "first", "whole", "both", "pairs", "named"])
     where = choose.choice(CONDITIONS).format(choose.choice(MINUTES))
     if view == "w":
         where = f"hour <= {choose.choice(MINUTES)}"
@@ -225,8 +239,8 @@ def question(choose: random.Random) -> str:
     item = choose.choice(items if view == "whole" else [*items, "COUNT(DISTINCT n)"])
     several = "," in item or item in ("n", "*") or "DISTINCT" in item
     policy = choose.choice(["", "", " NOTIFY LATEST"] if several else ["", " NOTIFY MIN CHANGE 2", " NOTIFY FINAL"])
-    if item in ("n", "*") and choose.random() < 0.4:
-        key = {"v": "g, minute", "w": "hour", "first": "minute, g", "whole": "g"}[view]
+    if view != "both" and item in ("n", "*") and choose.random() < 0.4:
+        key = {"v": "g, minute", "w": "hour", "whole": "g"}.get(view, "minute, g")
         return f"SELECT {item} FROM {view} WHERE {where} ORDER BY n DESC, {key} LIMIT 2{policy}"
     return f"SELECT {item} FROM {view} WHERE {where}{policy}{choose.choice(['', '', ' DELIVER PACKED'])}"
 
@@ -234,15 +248,22 @@ def question(choose: random.Random) -> str:
 def drive(seed: int) -> Flowing:
     choose = random.Random(seed)
     chain = Flowing(virtual_edges=EDGES)
-    chain.apply(STREAM.format(late=choose.choice([0, 10, 30]), keep=choose.choice(["", "", ", 'keep'='1 min'"])))
-    views = list(VIEWS)
-    for name in views[: choose.randrange(len(views) + 1)]:
-        chain.apply(f"CREATE VIEW {name} AS {VIEWS[name]}")
+    stream = STREAM.format(late=choose.choice([0, 10, 30]), keep=choose.choice(["", "", ", 'keep'='1 min'"]))
+    chain.apply(f"{stream}; {OTHERS}")
+    views = choose.sample(list(VIEWS), len(VIEWS))
+    for _ in range(choose.randrange(len(views) + 1)):
+        declare(chain, views)
     now, partitions = 0.0, choose.choice([1, 2])
     for _ in range(choose.randrange(10, 30)):
         action = choose.random()
         if action < 0.5:
             for _ in range(choose.randrange(1, 7)):
+                if choose.random() < 0.3:
+                    chain.name(choose.choice("ab"), choose.choice(["x", "y", None]))
+                if choose.random() < 0.5:
+                    chain.other(
+                        choose.randrange(2), choose.choice(["a", "b", None]), max(now - choose.choice([0, 9]), 0)
+                    )
                 now = min(now + choose.choice([0, 1, 5, 20]), 500)
                 second = max(now - choose.choice([0, 0, 0, 5, 40]), 0)
                 value = choose.choice([None, 1, 1, 2, 5, 8])
@@ -252,7 +273,7 @@ def drive(seed: int) -> Flowing:
             chain.append("s", b"k", bad, choose.randrange(partitions))
         elif action < 0.65:
             upto = (START + int(now) + choose.choice([0, 30, 60])) * 1_000_000
-            chain.silence("s", upto)
+            chain.silence(choose.choice(["s", "s", "r"]), upto)
         elif action < 0.9:
             chain.ask(choose.choice(["s1", "s2", "s3", "s4", "s5"]), question(choose))
         elif action < 0.93:
@@ -263,13 +284,20 @@ def drive(seed: int) -> Flowing:
             chain.settle()
             chain.begin_epoch()
         else:
-            absent = next((one for one in views if one not in chain.catalog.views), None)
-            if absent is not None:
-                chain.apply(f"CREATE VIEW {absent} AS {VIEWS[absent]}")
+            declare(chain, views)
         if choose.random() < 0.7:
             chain.settle()
     chain.settle()
     return chain
+
+
+def declare(chain: Flowing, views: list[str]) -> None:
+    """Create the first view that lacks and that can be."""
+    there = chain.catalog.views
+    for name in views:
+        if name not in there and all(read in there for read in READS.get(name, "")):
+            chain.apply(f"CREATE VIEW {name} AS {VIEWS[name]}")
+            return
 
 
 @pytest.mark.deep

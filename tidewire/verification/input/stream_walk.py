@@ -12,6 +12,7 @@ stream is the least floor of all partitions at the end of a batch, and never goe
 from __future__ import annotations
 
 import datetime as dt
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -56,6 +57,23 @@ class StreamWalked:
     dead: dict[int, bool | None] = field(default_factory=dict)
     marks: list[Mark] = field(default_factory=list)
     exact: bool = True
+
+
+def together(streams: Iterable[StreamWalked]) -> list[Mark]:
+    """Return how far several streams are at the end of each batch: as far as all of them, if each is anywhere."""
+    by_batch: dict[int, list[int | None]] = defaultdict(list)
+    walked = list(streams)
+    for one in walked:
+        for mark in one.marks:
+            by_batch[mark.batch].append(mark.upto)
+    whole = {batch: uptos for batch, uptos in sorted(by_batch.items()) if len(uptos) == len(walked)}
+    return [Mark(batch, _least(uptos), None, None) for batch, uptos in whole.items()]
+
+
+def _least(uptos: Iterable[int | None]) -> int | None:
+    """Return the least, None where one is not known."""
+    known = list(uptos)
+    return None if None in known else min(one for one in known if one is not None)
 
 
 @dataclass(slots=True)

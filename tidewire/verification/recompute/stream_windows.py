@@ -17,23 +17,25 @@ from itertools import pairwise
 from tidewire.verification.input.closing import fold_window
 from tidewire.verification.input.declared_views import View
 from tidewire.verification.input.ordering import Sequence
-from tidewire.verification.input.stream_walk import Mark, StreamWalked, micros
+from tidewire.verification.input.stream_walk import Mark, micros
 from tidewire.verification.recompute.history import FOREVER
 from tidewire.verification.recompute.version import Version
 from tidewire.verification.recompute.view_expressions import Row, evaluator
 
 
 def kept_rows(
-    rows: Many[Version], view: View, sequence: Sequence, walked: StreamWalked, before: int | None
+    rows: Many[Version], view: View, sequence: Sequence, marks: Many[Mark], before: int | None, since: int
 ) -> list[Version]:
-    """Return the rows of a stream that a view takes. `before`: the batch before it was there, None if there is none."""
+    """Return the rows of a stream that a view takes. `before`: the batch before it was there, None if there is none.
+
+    rows, marks, since: in seqs of what the view is made of, which may be a cell's; `since` is the last one of `before`.
+    """
     found = _window(view, sequence)
     if found is None:
-        since = 0 if before is None else sequence.end_of(before)
         return [row for row in rows if row.start > since]
     place, size = found
-    first = None if before is None else _first(walked.marks, before, size)
-    ends = _ends(walked.marks, size, sequence)
+    first = None if before is None else _first(marks, before, size)
+    ends = _ends(marks, size, sequence)
     uptos = [upto for upto, _ in ends]
     kept = []
     for row in rows:
