@@ -31,11 +31,11 @@ VIEWS = {
     "first": "SELECT g, minute, low, n FROM v QUALIFY ROW_NUMBER() OVER (PARTITION BY minute ORDER BY n DESC, g) <= 1",
     "whole": "SELECT g, COUNT(*) AS n FROM s GROUP BY g",
     "x": "SELECT g, DATE_TRUNC('minute', ts) AS minute, SUM(n) AS n FROM r GROUP BY g, DATE_TRUNC('minute', ts)",
-    "both": "SELECT g, minute, n FROM v UNION ALL SELECT g, minute, n FROM x",
+    "united": "SELECT g, minute, n FROM v UNION ALL SELECT g, minute, n FROM x",
     "pairs": "SELECT v.g, v.minute, v.n, x.n AS other FROM v JOIN x ON v.minute = x.minute AND v.g = x.g",
     "named": "SELECT v.g, v.minute, v.n, t.name FROM v LEFT JOIN t ON v.g = t.g",
 }
-READS = {"w": "v", "first": "v", "both": "vx", "pairs": "vx", "named": "v"}
+READS = {"w": "v", "first": "v", "united": "vx", "pairs": "vx", "named": "v"}
 MINUTES = [f"TIMESTAMP '2026-03-02 10:0{i}:00'" for i in range(5)]
 START = 1_772_445_600
 
@@ -227,7 +227,7 @@ CONDITIONS = [
 
 def question(choose: random.Random) -> str:
     """Any question of any of the views."""
-    view = choose.choice(["v", "v", "v", "w", "first", "whole", "both", "pairs", "named"])
+    view = choose.choice(["v", "v", "v", "w", "first", "whole", "united", "pairs", "named"])
     where = choose.choice(CONDITIONS).format(choose.choice(MINUTES))
     if view == "w":
         where = f"hour <= {choose.choice(MINUTES)}"
@@ -239,7 +239,7 @@ def question(choose: random.Random) -> str:
     item = choose.choice(items if view == "whole" else [*items, "COUNT(DISTINCT n)"])
     several = "," in item or item in ("n", "*") or "DISTINCT" in item
     policy = choose.choice(["", "", " NOTIFY LATEST"] if several else ["", " NOTIFY MIN CHANGE 2", " NOTIFY FINAL"])
-    if view != "both" and item in ("n", "*") and choose.random() < 0.4:
+    if view != "united" and item in ("n", "*") and choose.random() < 0.4:
         key = {"v": "g, minute", "w": "hour", "whole": "g"}.get(view, "minute, g")
         return f"SELECT {item} FROM {view} WHERE {where} ORDER BY n DESC, {key} LIMIT 2{policy}"
     return f"SELECT {item} FROM {view} WHERE {where}{policy}{choose.choice(['', '', ' DELIVER PACKED'])}"
