@@ -7,10 +7,10 @@ from decimal import Decimal
 from itertools import product
 from typing import Any
 
+import duckdb
 import pytest
 
 from tests.tidewire.verification.input.parsed import item
-from tests.tidewire.verification.scratch import SCRATCH
 from tidewire.verification.input.query_tree import Node
 from tidewire.verification.input.view_calls import computed
 from tidewire.verification.input.view_plan import Call, Expression, Field, Literal
@@ -48,10 +48,11 @@ def of(node: Node) -> Expression:
 def by_duckdb(texts: list[str]) -> list[tuple[Any, ...]]:
     """Return the values of all texts for each of the rows."""
     columns = ", ".join(f"{name} {type}" for name, type in list(TYPES.items())[:-1])
-    SCRATCH.execute(f"CREATE OR REPLACE TEMP TABLE calls (place INTEGER, {columns})")
+    connection = duckdb.connect()
+    connection.execute(f"CREATE TABLE calls (place INTEGER, {columns})")
     marks = ", ".join(["(?, ?, ?, ?, ?, ?)"] * len(ROWS))
-    SCRATCH.execute(f"INSERT INTO calls VALUES {marks}", [v for n, row in enumerate(ROWS) for v in (n, *row[:5])])
-    return SCRATCH.execute(f"SELECT {', '.join(texts)} FROM calls ORDER BY place").fetchall()
+    connection.execute(f"INSERT INTO calls VALUES {marks}", [v for n, row in enumerate(ROWS) for v in (n, *row[:5])])
+    return connection.execute(f"SELECT {', '.join(texts)} FROM calls ORDER BY place").fetchall()
 
 
 def test_it_is_what_duckdb_computes() -> None:

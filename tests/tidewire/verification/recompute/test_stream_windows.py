@@ -13,7 +13,7 @@ from tests.tidewire.verification.scratch import SCRATCH
 from tidewire.verification.input.declared import Declared
 from tidewire.verification.input.declared_views import View
 from tidewire.verification.input.ordering import Sequence
-from tidewire.verification.input.stream_walk import Mark, StreamWalked, micros
+from tidewire.verification.input.stream_walk import Mark, micros
 from tidewire.verification.recompute.history import FOREVER
 from tidewire.verification.recompute.stream_windows import kept_rows
 from tidewire.verification.recompute.version import Version
@@ -49,35 +49,32 @@ def row(seq: int, minute: float) -> Version:
 def test_the_first_window_is_whole(furthest: int | None, first: int) -> None:
     """It begins behind all that the stream had reached before the view was there."""
     rows = [row(n + 1, minute) for n, minute in enumerate([0, 0.5, 1, 1.5, 2, 2.9])]
-    found = kept_rows(rows, VIEWS["v"], FOR_EVER, StreamWalked(marks=[Mark(3, None, furthest, None)]), 3)
+    found = kept_rows(rows, VIEWS["v"], FOR_EVER, [Mark(3, None, furthest, None)], 3, 0)
     assert found == [one for one in rows if one.row[1] >= START + dt.timedelta(minutes=first)]
 
 
 def test_a_view_that_was_always_there_takes_all_rows() -> None:
     rows = [row(1, 0), row(2, 0.5)]
-    assert kept_rows(rows, VIEWS["v"], FOR_EVER, StreamWalked(), None) == rows
-    assert kept_rows(rows, VIEWS["v"], FOR_EVER, StreamWalked(marks=[Mark(2, at(9), at(9), None)]), 3) == rows
+    assert kept_rows(rows, VIEWS["v"], FOR_EVER, [], None, 0) == rows
+    assert kept_rows(rows, VIEWS["v"], FOR_EVER, [Mark(2, at(9), at(9), None)], 3, 0) == rows
 
 
 def test_without_windows_rows_count_from_the_creation_on() -> None:
-    sequence, views = declared(", 'keep'='2 min'")
-    for batch in range(3):
-        sequence.add(batch, sequence.table, [Record(0, batch, 0, None, b"")])
     rows = [row(seq, 0) for seq in (1, 2, 3)]
-    for before, kept in ((None, 3), (-1, 3), (0, 2), (1, 1), (2, 0)):
-        assert kept_rows(rows, views["whole"], sequence, StreamWalked(), before) == rows[3 - kept :]
+    for since in range(4):
+        assert kept_rows(rows, VIEWS["whole"], KEPT, [], None, since) == rows[since:]
 
 
 def test_a_window_goes_with_the_last_row_of_the_batch_behind_the_one_that_completed_it() -> None:
     """A minute and two more behind its beginning; where a batch has no row, with that of the next one that has."""
     marks = [Mark(0, at(3) - 1, 0, 1), Mark(1, at(3), 0, 2), Mark(2, at(3), 0, None), Mark(3, at(3), 0, 7)]
-    found = kept_rows([row(1, 0), row(2, 1)], VIEWS["v"], KEPT, StreamWalked(marks=marks), None)
+    found = kept_rows([row(1, 0), row(2, 1)], VIEWS["v"], KEPT, marks, None, 0)
     assert [one.end for one in found] == [7, FOREVER]
 
 
 def test_a_row_does_not_end_before_it_begins() -> None:
     marks = [Mark(0, at(3), 0, 1), Mark(1, at(3), 0, 4)]
-    assert [one.end for one in kept_rows([row(6, 0)], VIEWS["v"], KEPT, StreamWalked(marks=marks), None)] == [6]
+    assert [one.end for one in kept_rows([row(6, 0)], VIEWS["v"], KEPT, marks, None, 0)] == [6]
 
 
 def test_windows_are_kept_as_long_as_they_are_by_hand() -> None:
@@ -90,7 +87,7 @@ def test_windows_are_kept_as_long_as_they_are_by_hand() -> None:
             seq += (counted := choose.randrange(3))
             marks.append(Mark(batch, upto, upto, seq if counted else None))
         rows = [row(n, choose.randrange(8) / 2) for n in range(1, seq + 1)]
-        found = kept_rows(rows, VIEWS["v"], KEPT, StreamWalked(marks=marks), None)
+        found = kept_rows(rows, VIEWS["v"], KEPT, marks, None, 0)
         assert [one.end for one in found] == [end_of(one, marks) for one in rows]
 
 
@@ -104,4 +101,4 @@ def end_of(one: Version, marks: list[Mark]) -> int:
 
 def test_without_keep_nothing_goes() -> None:
     marks = [Mark(0, at(99), 0, 1), Mark(1, at(99), 0, 4)]
-    assert kept_rows([row(1, 0)], VIEWS["v"], FOR_EVER, StreamWalked(marks=marks), None) == [row(1, 0)]
+    assert kept_rows([row(1, 0)], VIEWS["v"], FOR_EVER, marks, None, 0) == [row(1, 0)]
