@@ -4,7 +4,7 @@ They are those of the product, with a log, so what a start loads is what is arch
 ends, so both are given the time that they need for that. All runs in a process of its own, whose output is of interest
 only when it fails:
 
-    python -m tidewire.stack.class_training FOLDER      # which has `jars.json`; archives are written there
+    python -m tidewire.stack.class_training FOLDER broker spark      # FOLDER has `jars.json`, and gets the archives
 """
 
 from __future__ import annotations
@@ -43,21 +43,22 @@ def archive_classes(java: Java, jars: Mapping[str, Sequence[Path]], say: Callabl
         TidewireError, OSError: broker or engine did not run, or no archive came of it; nothing is kept then.
     """
     archives = {"broker": broker_archive(java, jars["broker"]), "spark": spark_archive(java, jars["spark"])}
-    if not all(archive.is_there for archive in archives.values()):
+    absent = {kind: archive for kind, archive in archives.items() if not archive.is_there}
+    if absent:
         say("archiving the classes of Spark and of the broker, once: starts are quicker with it (about a minute)")
         with tempfile.TemporaryDirectory(prefix="tidewire-classes-") as name:
             folder = Path(name)
-            _run(folder, jars)
-            for kind, archive in archives.items():
+            _run(folder, jars, list(absent))
+            for kind, archive in absent.items():
                 if not (folder / f"{kind}.jsa").is_file():
                     raise ChildFailedError(f"Java wrote no archive of the classes of {kind}")
                 archive.keep(folder / f"{kind}.jsa")
     return archives["spark"].file.parent
 
 
-def _run(folder: Path, jars: Mapping[str, Sequence[Path]]) -> None:
+def _run(folder: Path, jars: Mapping[str, Sequence[Path]], absent: Sequence[str]) -> None:
     (folder / "jars.json").write_text(json.dumps({kind: [str(jar) for jar in own] for kind, own in jars.items()}))
-    command = [sys.executable, "-m", "tidewire.stack.class_training", str(folder)]
+    command = [sys.executable, "-m", "tidewire.stack.class_training", str(folder), *absent]
     child = Child("class training", command, folder / "training.log", folder, os.environ)
     try:
         while child.alive:
@@ -65,22 +66,26 @@ def _run(folder: Path, jars: Mapping[str, Sequence[Path]]) -> None:
     finally:
         child.kill()
     if child.exit_code != 0:
-        raise ChildFailedError(f"broker and engine did not run:\n{child.tail()}")
+        raise ChildFailedError(f"broker and engine did not run:\n{child.tail(3)}")
 
 
-def train(folder: Path) -> None:
-    """Run broker and engine in `folder` and have their Java write `broker.jsa` and `spark.jsa` there."""
+def train(folder: Path, absent: Sequence[str]) -> None:
+    """Run broker and engine in `folder` and have the Java of those that are absent write `broker.jsa`, `spark.jsa`.
+
+    A Java that uses an archive cannot write one.
+    """
+    flags = {kind: recording(folder / f"{kind}.jsa") if kind in absent else [] for kind in ("broker", "spark")}
     named = json.loads((folder / "jars.json").read_text())
     jars = {kind: [Path(jar) for jar in own] for kind, own in named.items()}
-    broker = Broker(folder, 0, jars["broker"], flags=recording(folder / "broker.jsa"))
+    broker = Broker(folder, 0, jars["broker"], flags=flags["broker"])
     broker.start()
     try:
-        _run_engine(broker.bootstrap, jars["spark"], folder, folder / "spark.jsa")
+        _run_engine(broker.bootstrap, jars["spark"], folder, flags["spark"])
     finally:
         broker.stop(_SECONDS)
 
 
-def _run_engine(bootstrap: str, jars: Sequence[Path], folder: Path, archive: Path) -> None:
+def _run_engine(bootstrap: str, jars: Sequence[Path], folder: Path, flags: Sequence[str]) -> None:
     from streaming.engine.engine import Engine, EngineConfig
     from streaming.log.keeper import LogConfig
     from streaming.query.session import close_session, open_session
@@ -93,7 +98,7 @@ def _run_engine(bootstrap: str, jars: Sequence[Path], folder: Path, archive: Pat
         str(folder / "checkpoint"),
         topics,
         spark_jars=jars,
-        spark=with_java_options({}, recording(archive)),
+        spark=with_java_options({}, flags),
         local_dir=folder,
         log=log,
     )
@@ -128,4 +133,4 @@ def _has_read(value: bytes | None, topic: str) -> bool:
 
 
 if __name__ == "__main__":
-    train(Path(sys.argv[1]))
+    train(Path(sys.argv[1]), sys.argv[2:])
