@@ -1,9 +1,8 @@
 """How class archives are made: a broker and an engine read a table of a few rows, once, and write what they loaded.
 
 They are those of the product, with a log, but for what Python does with rows, so what a start loads is what is
-archived. Java writes an archive when it
-ends, so both are given the time that they need for that. All runs in a process of its own, whose output is of interest
-only when it fails:
+archived. Java writes an archive when it ends, so both are given the time that they need for that. All runs in a process
+of its own, whose output is of interest only when it fails:
 
     python -m tidewire.stack.class_training FOLDER broker spark      # FOLDER has `jars.json`, and gets the archives
 """
@@ -36,7 +35,9 @@ from tidewire.stack.java import Java
 
 _TABLE = "CREATE TABLE trained (id BIGINT PRIMARY KEY, price DECIMAL(12,2))"
 _ROWS = [{"id": number, "price": "1.50"} for number in range(3)]
-_SECONDS = 180.0
+_INTERPRETED = {"NUMBA_DISABLE_JIT": "1"}
+"""What Python does with three rows need not be compiled for it, which takes a minute where that was never done."""
+_SECONDS = 120.0
 """The most that each of its steps may take."""
 
 
@@ -63,7 +64,7 @@ def archive_classes(java: Java, jars: Mapping[str, Sequence[Path]], say: Callabl
 def _run(folder: Path, jars: Mapping[str, Sequence[Path]], absent: Sequence[str]) -> None:
     (folder / "jars.json").write_text(json.dumps({kind: [str(jar) for jar in own] for kind, own in jars.items()}))
     command = [sys.executable, "-m", "tidewire.stack.class_training", str(folder), *absent]
-    child = Child("class training", command, folder / "training.log", folder, os.environ)
+    child = Child("class training", command, folder / "training.log", folder, os.environ | _INTERPRETED)
     try:
         while child.alive:
             time.sleep(0.2)
@@ -119,7 +120,7 @@ def _run_engine(bootstrap: str, jars: Sequence[Path], folder: Path, flags: Seque
 
 
 def _pass_by(spec: GroupSpec, batch: int, state: bytes | None, records: Sequence[RawRecords]) -> GroupResult:
-    """Take a batch and answer nothing: what Python does with it is no matter of Java, and its loops need not compile."""
+    """Take a batch and answer nothing: what Python does with it is no matter of Java."""
     return GroupResult(b"passed by", [])
 
 
