@@ -2,7 +2,7 @@
 
 They are those of the product, with a log, but for what Python does with rows, so what a start loads is what is
 archived. Java writes an archive when it ends, so both are given the time that they need for that. All runs in a process
-of its own, whose output is of interest only when it fails:
+of its own (`class_archive.py` starts it), which has not to compile what Python does with rows:
 
     python -m tidewire.stack.class_training FOLDER broker spark      # FOLDER has `jars.json`, and gets the archives
 """
@@ -10,12 +10,10 @@ of its own, whose output is of interest only when it fails:
 from __future__ import annotations
 
 import json
-import os
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from connectors.kafka.admin import Admin
@@ -28,50 +26,13 @@ from shard.group_spec import GroupSpec
 from shard.pipeline import GroupResult
 from tidewire.client.client import Client
 from tidewire.stack.broker import Broker
-from tidewire.stack.child import Child
-from tidewire.stack.class_archive import broker_archive, recording, spark_archive, with_java_options
+from tidewire.stack.class_archive import recording, with_java_options
 from tidewire.stack.failure import ChildFailedError
-from tidewire.stack.java import Java
 
 _TABLE = "CREATE TABLE trained (id BIGINT PRIMARY KEY, price DECIMAL(12,2))"
 _ROWS = [{"id": number, "price": "1.50"} for number in range(3)]
-_INTERPRETED = {"NUMBA_DISABLE_JIT": "1"}
-"""What Python does with three rows need not be compiled for it, which takes a minute where that was never done."""
 _SECONDS = 120.0
 """The most that each of its steps may take."""
-
-
-def archive_classes(java: Java, jars: Mapping[str, Sequence[Path]], say: Callable[[str], None]) -> Path:
-    """Make the archives of broker and Spark that are missing and return their directory. Takes 30 to 90 s, 250 MB.
-
-    Raises:
-        TidewireError, OSError: broker or engine did not run, or no archive came of it; nothing is kept then.
-    """
-    archives = {"broker": broker_archive(java, jars["broker"]), "spark": spark_archive(java, jars["spark"])}
-    absent = {kind: archive for kind, archive in archives.items() if not archive.is_there}
-    if absent:
-        say("archiving the classes of Spark and of the broker, once: starts are quicker with it (about a minute)")
-        with tempfile.TemporaryDirectory(prefix="tidewire-classes-") as name:
-            folder = Path(name)
-            _run(folder, jars, list(absent))
-            for kind, archive in absent.items():
-                if not (folder / f"{kind}.jsa").is_file():
-                    raise ChildFailedError(f"Java wrote no archive of the classes of {kind}")
-                archive.keep(folder / f"{kind}.jsa")
-    return archives["spark"].file.parent
-
-
-def _run(folder: Path, jars: Mapping[str, Sequence[Path]], absent: Sequence[str]) -> None:
-    (folder / "jars.json").write_text(json.dumps({kind: [str(jar) for jar in own] for kind, own in jars.items()}))
-    command = [sys.executable, "-m", "tidewire.stack.class_training", str(folder), *absent]
-    child = Child("class training", command, folder / "training.log", folder, os.environ | _INTERPRETED)
-    try:
-        while child.alive:
-            time.sleep(0.2)
-    finally:
-        child.kill()
-    if child.exit_code != 0:
-        raise ChildFailedError(f"broker and engine did not run:\n{child.tail(3)}")
 
 
 def train(folder: Path, absent: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -30,8 +30,7 @@ from state.errors import TidewireError
 from tidewire.client.catalog_log import read_catalog
 from tidewire.option_name import option_of
 from tidewire.settings import Settings, unknown_variables
-from tidewire.stack.class_archive import broker_archive, spark_archive
-from tidewire.stack.class_training import archive_classes
+from tidewire.stack.class_archive import archive_classes, class_archives
 from tidewire.stack.data_directory import DataDirectory, not_a_directory
 from tidewire.stack.disk import free_megabytes
 from tidewire.stack.failure import StackError
@@ -79,8 +78,9 @@ def examine(settings: Settings, setup: bool = False, say: Callable[[str], None] 
     """
     checks: list[Check] = [_python, _worker_python, _java, _home, _environment, _memory]
     findings = [finding for check in checks for finding in check(settings)]
-    findings += _jars(settings, setup, say)
-    findings += _classes(settings, setup, say)
+    jars: dict[str, list[Path]] = {}
+    findings += _jars(settings, setup, say, jars)
+    findings += _classes(jars, setup, say)
     if not setup:
         here: list[Check] = [_data_directory, _disk, _ports, _catalog_rights, _view_rights, _stream_topics]
         findings += [finding for check in here for finding in check(settings)]
@@ -166,7 +166,10 @@ def _memory(settings: Settings) -> Iterator[Finding]:
         yield Finding("memory", Verdict.OK, found)
 
 
-def _jars(settings: Settings, setup: bool, say: Callable[[str], None]) -> Iterator[Finding]:
+def _jars(
+    settings: Settings, setup: bool, say: Callable[[str], None], there: dict[str, list[Path]]
+) -> Iterator[Finding]:
+    """Look for the jars of each set; those that are all there are added to `there`."""
     directories = jar_directories(settings.data_dir, settings.jars_dir)
     for jars in read_jar_sets().values():
         name = f"jars ({jars.name})"
@@ -178,6 +181,7 @@ def _jars(settings: Settings, setup: bool, say: Callable[[str], None]) -> Iterat
             continue
         found = find_jars(jars, directories)
         if found is not None:
+            there[jars.name] = found
             yield Finding(name, Verdict.OK, f"{len(found)} files, all as they should be, in {found[0].parent}")
             continue
         absent = missing(jars, directories[0])
@@ -185,11 +189,9 @@ def _jars(settings: Settings, setup: bool, say: Callable[[str], None]) -> Iterat
         yield Finding(name, Verdict.WARN, text, "`tidewire doctor --setup` fetches them, or the first `tidewire up`.")
 
 
-def _classes(settings: Settings, setup: bool, say: Callable[[str], None]) -> Iterator[Finding]:
+def _classes(jars: Mapping[str, list[Path]], setup: bool, say: Callable[[str], None]) -> Iterator[Finding]:
     """Without jars or Java there is nothing to archive, which is said elsewhere."""
-    directories = jar_directories(settings.data_dir, settings.jars_dir)
-    jars = {name: find_jars(jars, directories) or [] for name, jars in read_jar_sets().items()}
-    if not all(jars.values()):
+    if jars.keys() != read_jar_sets().keys():
         return
     try:
         java = find_java()
@@ -199,9 +201,10 @@ def _classes(settings: Settings, setup: bool, say: Callable[[str], None]) -> Ite
         text = f"not made: {error}"
         yield Finding("class archives", Verdict.WARN, text, "All works without them; a start takes a third longer.")
         return
-    archives = broker_archive(java, jars["broker"]), spark_archive(java, jars["spark"])
+    archives = class_archives(java, jars).values()
     if all(archive.is_there for archive in archives):
-        yield Finding("class archives", Verdict.OK, f"in {archives[0].file.parent}")
+        folders = {str(archive.file.parent) for archive in archives}
+        yield Finding("class archives", Verdict.OK, f"in {' and '.join(sorted(folders))}")
     else:
         remedy = "All works without them; `tidewire doctor --setup` makes them, and starts take a third less."
         yield Finding("class archives", Verdict.WARN, "not made for this Java and these jars", remedy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,6 +64,19 @@ def test_the_newest_of_a_kind_stay(tmp_path: Path) -> None:
     (tmp_path / "classes" / "broker-0.jsa").touch()
     kept = {path.name for path in (tmp_path / "classes").iterdir()}
     assert kept == {"broker-0.jsa", *(f"spark-{number}.jsa" for number in range(2, KEPT + 2))}
+
+
+def test_it_may_be_made_in_another_file_system(tmp_path: Path) -> None:
+    """A temporary folder often is one in memory, which the user's cache is not."""
+    memory = Path("/dev/shm")
+    if not memory.is_dir() or memory.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("needs a second file system: /dev/shm")
+    archive = ClassArchive(tmp_path / "classes" / "spark-0.jsa")
+    with tempfile.NamedTemporaryFile(dir=memory, delete=False) as made:
+        made.write(b"classes")
+    archive.keep(Path(made.name))
+    assert archive.file.read_bytes() == b"classes"
+    assert list(archive.file.parent.iterdir()) == [archive.file] and not Path(made.name).exists()
 
 
 def test_flags_go_before_the_users_own_and_nothing_is_said_without_flags() -> None:

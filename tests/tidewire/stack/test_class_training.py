@@ -9,8 +9,7 @@ import psutil
 import pytest
 
 from tidewire.stack.broker import Broker
-from tidewire.stack.class_archive import broker_archive, spark_archive
-from tidewire.stack.class_training import archive_classes
+from tidewire.stack.class_archive import archive_classes, broker_archive, spark_archive
 from tidewire.stack.failure import ChildFailedError
 from tidewire.stack.jars import find_jars, jar_directories, read_jar_sets
 from tidewire.stack.java import find_java
