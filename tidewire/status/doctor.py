@@ -195,6 +195,9 @@ def _classes(jars: Mapping[str, list[Path]], setup: bool, say: Callable[[str], N
         return
     try:
         java = find_java()
+    except StackError:
+        return
+    try:
         if setup:
             archive_classes(java, jars, say)
     except (TidewireError, OSError) as error:

@@ -69,6 +69,16 @@ def test_setup_fails_where_jars_cannot_be_stored(tmp_path: Path) -> None:
     assert found(findings, "ports") == []
 
 
+def test_without_java_nothing_is_said_of_what_it_would_archive(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """That it is missing is said once."""
+    jar = tmp_path / "a.jar"
+    jar.touch()
+    monkeypatch.setattr(doctor, "find_jars", lambda *_: [jar])
+    assert only(examine(settings(tmp_path)), "class archives", Verdict.WARN).found.startswith("not made")
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    assert found(examine(settings(tmp_path)), "class archives") == []
+
+
 def test_java_is_missing_wrong_or_in_a_path_with_a_blank(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     home = tmp_path / "my java"
     (home / "bin").mkdir(parents=True)
