@@ -5,7 +5,8 @@ publication changes about `AFFECTED` answers, however many questions there are; 
 trades, and told at most once a batch. Families and policies are those of the crash test. As from applications, the same
 few SELECT lists are asked about ever new regions; so are rows, and sums, under conditions beyond one range; first rows,
 in few orders; and rows of joins of the trades with a few notes about them, of which each says who is above it. Some ask
-views of trades and notes, and some for offers, which choose whom they are for.
+views of trades and notes, and some for offers, which choose whom they are for; and some ask for minutes of a stream,
+whose answers become final when the minute is over.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ from connectors.topics import Topics
 from tests.stack.boards import Boards
 from tests.stack.notes import Notes
 from tests.stack.offers import Offers
+from tests.stack.ticks import Ticks
 from tests.stack.trades import QUOTE, SECTORS, Questions, Row, relation_of
 
 TRADE = """CREATE TABLE trade (id BIGINT PRIMARY KEY, sector VARCHAR, venue INTEGER, risk DOUBLE, qty BIGINT,
   price DECIMAL(12,2))"""
 TRADES, QUOTES, NOTES = 20_000, 2_000, 2_000
+TICKS_A_MINUTE, MINUTES = 600, 90
+"""At 1,000 publications a second the time of the ticks goes about as fast as ours; questions go beyond an hour."""
 DESKS = ["a", "b", "c", "d", "e", "f", "g", "h"]
 QTY, RISK, BID = 10**9, 100.0, 2.0
 AFFECTED = 1.5
@@ -58,11 +62,14 @@ class Market:
         self._quote = relation_of(QUOTE, "quote")
         self._notes = Notes(seed, Topics(), NOTES, TRADES)
         self._offers = Offers(seed, Topics())
+        self._ticks = Ticks(seed, Topics(), TICKS_A_MINUTE, NOTES)
 
     def next(self) -> OutRecord:
-        """Return a change of a trade, one in five times of a quote, one in fifty of a note, one in 200 of an offer."""
+        """Return a change of a trade, in five of a quote, in fifty of a note, in 100 a tick, in 200 of an offer."""
         if self._choose.random() < 0.02:
             return self._notes.next()
+        if self._choose.random() < 0.01:
+            return self._ticks.next()
         if self._choose.random() < 0.005:
             return self._offers.next()
         return self._next_quote() if self._choose.random() < 0.2 else self._next_trade()
@@ -117,6 +124,7 @@ class Asker(Questions):
         self._part = AFFECTED / max(count, 1)
         self._boards = Boards(seed, topics)
         self._offers = Offers(seed, topics)
+        self._ticks = Ticks(seed, topics, TICKS_A_MINUTE, NOTES)
 
     def ask(self) -> Row:
         """Return what a record of `subscriptions` says; one in ten has a time to live."""
@@ -127,6 +135,8 @@ class Asker(Questions):
             return self._question("trade", self._asked("trade"), where, True)
         if choose.random() < 0.002:
             return self._offers.ask()
+        if choose.random() < 0.015:
+            return self._ticks.ask(MINUTES)
         if choose.random() < 0.3:
             return self._beyond_a_range()
         if choose.random() < 0.1:

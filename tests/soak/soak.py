@@ -22,6 +22,7 @@ from tests.stack.boards import BOARDS
 from tests.stack.live_stack import LiveStack, eventually
 from tests.stack.notes import NOTE
 from tests.stack.offers import OFFER
+from tests.stack.ticks import MINUTES, TICK
 from tests.stack.ways import Ways
 from tidewire.client.client import Client
 from tidewire.stack.process_state import ProcessState, processes_in
@@ -108,7 +109,7 @@ class Soak:
         with Client(self.stack.settings.address) as client:
             client.apply(f"{TRADE}; {QUOTE}", timeout=PATIENCE, partitions=PARTITIONS)
             client.apply(NOTE, timeout=PATIENCE, partitions=1)
-            client.apply(f"{BOARDS}; {OFFER}", timeout=PATIENCE)
+            client.apply(f"{BOARDS}; {OFFER}; {TICK}; {MINUTES}", timeout=PATIENCE)
         began = time.monotonic()
         producer = Producer(self.stack.kafka, PATIENCE)
         for record in self.population.first(0.0):

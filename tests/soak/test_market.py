@@ -12,13 +12,14 @@ from tests.soak.population import ttl_of
 from tests.stack.boards import BOARDS
 from tests.stack.notes import NOTE
 from tests.stack.offers import OFFER
+from tests.stack.ticks import MINUTES, TICK
 
 
 def test_a_market_has_every_kind_of_change_and_a_seed_the_same_ones() -> None:
     market, again = Market(1), Market(1)
     records = [market.next() for _ in range(3000)]
     assert records == [again.next() for _ in range(3000)]
-    assert {record.topic for record in records} == {"trade", "quote", "note", "offer"}
+    assert {record.topic for record in records} == {"trade", "quote", "note", "offer", "tick"}
     assert any(record.value is None for record in records)
 
 
@@ -27,15 +28,15 @@ def test_questions_have_every_family_and_policy() -> None:
     asked = [json.dumps(asker.ask()) for _ in range(3000)]
     words = ["MIN(", "MAX(", "COUNT(", "SUM(", "AVG(", "DISTINCT", "LATEST", "MIN CHANGE", "EVERY CHANGE", "quote"]
     words += ["SELECT *", "TRANSITIONS", "ENTER", "SNAPSHOT NONE", "JOIN", " OR ", "NOT (", "LIMIT", "FROM board"]
-    words += ["ATTRIBUTES"]
+    words += ["ATTRIBUTES", "FROM minutes", "NOTIFY FINAL"]
     for word in words:
         assert any(word in text for text in asked), word
     assert any(ttl_of(json.loads(text)) for text in asked)
 
 
 def test_no_question_is_refused() -> None:
-    tables = f"{TRADE}; {QUOTE}; {NOTE}; {OFFER}"
-    catalog = apply_ddl(Catalog(), f"{tables}; CREATE JOIN trade, note; CREATE JOIN note; {BOARDS}", 0)
+    tables = f"{TRADE}; {QUOTE}; {NOTE}; {OFFER}; {TICK}"
+    catalog = apply_ddl(Catalog(), f"{tables}; CREATE JOIN trade, note; CREATE JOIN note; {BOARDS}; {MINUTES}", 0)
     asker, compiler = Asker(3, Topics(), 1000), Compiler(catalog)
     for _ in range(1000):
         asked = asker.ask()

@@ -5,7 +5,8 @@ its JVM, its workers, the edges and the broker, at moments that a seed chooses, 
 points: after the sink and before the commit record, and after the commit and before the progress record. Before each
 kill questions are asked whose first answers take several records, and others over joins, whose cells come live on
 demand amid all this, and others over views, of one table and of two, of which one is dropped and made anew. Offers
-choose by ranges and words who is told of them. All the time somebody looks rows up.
+choose by ranges and words who is told of them. Minutes of a stream become final, by themselves and beside a table. All
+the time somebody looks rows up.
 
 TIDEWIRE_ORDEAL=short: a fifth of the publications and three of the ways.
 """
@@ -31,6 +32,7 @@ from tests.stack.notes import NOTE, Notes
 from tests.stack.offers import OFFER, Offers
 from tests.stack.publisher import Publisher
 from tests.stack.stack_program import ASKED, DONE, PROGRAM
+from tests.stack.ticks import MINUTES, TICK, Ticks
 from tests.stack.trades import KEYS, QUOTE, TRADE, WIDER_TRADE, Questions
 from tests.stack.ways import Ways
 from tidewire.client.client import Client
@@ -73,6 +75,7 @@ class Run(Ways):
         self.notes = Notes(SEED, stack.topics, most=200, trades=KEYS)
         self.boards = Boards(SEED, stack.topics)
         self.offers = Offers(SEED, stack.topics)
+        self.ticks = Ticks(SEED, stack.topics, a_minute=40, most=200)
         self.looker = Looker(stack, SEED, [])
         self.lost_commits = 0
 
@@ -80,11 +83,12 @@ class Run(Ways):
         asked = [*self.questions.new(AT_FIRST), *self.memos.questions(2)]
         joined = [*self.notes.questions(20), *self.boards.questions(20)]
         with Client(self.stack.settings.address) as client:
-            client.apply(f"{TRADE}; {MEMO}; {NOTE}; {BOARDS}; {OFFER}", timeout=120)
+            client.apply(f"{TRADE}; {MEMO}; {NOTE}; {BOARDS}; {OFFER}; {TICK}; {MINUTES}", timeout=120)
             client.subscribe_all({r.key.decode(): r.value for r in asked}, timeout=120)
         self.publisher = Publisher(self.stack.kafka, SEED)
         self.publisher.send(*self.memos.first(), *self.notes.changes(300), *joined)
         self.publisher.send(*self.offers.changes(200), *self.offers.questions(40))
+        self.publisher.send(*self.ticks.changes(30), *self.ticks.questions(40, within=12))
         self.publisher.start()
         self.note(asked)
         self.looker.start()
@@ -163,6 +167,7 @@ class Run(Ways):
             self.ask(*self.questions.changes(8), *self.memos.changes(20), *self.memos.questions(2))
             self.publisher.send(*self.notes.changes(60), *self.notes.questions(6), *self.boards.questions(6))
             self.publisher.send(*self.offers.changes(60), *self.offers.questions(6))
+            self.publisher.send(*self.ticks.changes(60), *self.ticks.questions(6, within=18))
             self.publisher.allowed = (number + 1) * size
             began = time.monotonic()
             getattr(self, way)()
@@ -218,8 +223,8 @@ def test_whatever_is_killed_every_delivery_is_right_and_there_once(run: Run) -> 
     run.hurt(WAYS)
     report = run.end()
     assert report.clean, (report, report.faults)
-    assert report.publications == PUBLICATIONS + run.memos.sent + run.notes.sent + run.offers.sent
-    beside = run.memos.asked + run.notes.asked + run.boards.asked + run.offers.asked
+    assert report.publications == PUBLICATIONS + run.memos.sent + run.notes.sent + run.offers.sent + run.ticks.sent
+    beside = run.memos.asked + run.notes.asked + run.boards.asked + run.offers.asked + run.ticks.asked
     assert report.subscriptions == SUBSCRIPTIONS + beside
     assert report.right > (1_000 if SHORT else 5_000) and report.unjudged == 0 and report.epochs == 1
     assert report.batches > (5 if SHORT else 20)
