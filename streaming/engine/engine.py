@@ -35,7 +35,7 @@ from streaming.checkpoint.commit_interval import commit_seconds
 from streaming.checkpoint.files import Files, open_files
 from streaming.checkpoint.generation import Generations
 from streaming.engine.cell_births import CELL_SECONDS, CellBirths
-from streaming.engine.query_controller import EngineContext, QueryController, Versions
+from streaming.engine.query_controller import EngineContext, QueryController, Versions, nothing
 from streaming.engine.rebuild import NothingToRebuildError, prepare, read_seed, untouched
 from streaming.engine.stored_state import read_groups
 from streaming.engine.view_topics import ViewTopics
@@ -141,8 +141,7 @@ class Engine:
             sidecar = self._claim(cluster, checkpoint, stillness)
             checkpoint.begin = sidecar.begin
             with self._log(spark, cluster) as keeper:
-                checks = (generations.check, *([keeper.check] if keeper is not None else []))
-                context = self._desk(spark, cluster, checkpoint, sidecar, partitions, checks)
+                context = self._desk(spark, cluster, checkpoint, sidecar, partitions, generations, keeper)
                 context.writer.recover()
                 _LOG.info("epoch %d, last batch told %d", sidecar.epoch, context.writer.last)
                 QueryController(context, self._start_query(spark, context, partitions)).run(stop)
@@ -199,7 +198,8 @@ class Engine:
         checkpoint: Checkpoint,
         sidecar: Sidecar,
         partitions: int,
-        checks: tuple[Callable[[], None], ...],
+        generations: Generations,
+        keeper: LogKeeper | None,
     ) -> EngineContext:
         topics = self._config.topics
         catalogs = CatalogTopic(cluster, topics)
@@ -218,7 +218,8 @@ class Engine:
             ),
             view_topics=ViewTopics(cluster, topics, checkpoint, sidecar),
             commit_seconds=commit_seconds(checkpoint.uri),
-            checks=checks,
+            checks=(generations.check, *([keeper.check] if keeper is not None else [])),
+            at_work=keeper.begin if keeper is not None else nothing,
         )
 
     def _start_query(

@@ -79,9 +79,16 @@ class Trimmed(msgspec.Struct, frozen=True, tag="trimmed", tag_field="kind"):
     end: int
 
 
+def nothing() -> None:
+    """Nobody wants to know."""
+
+
 @dataclass(frozen=True, slots=True)
 class EngineContext:
-    """What an engine works with once it is open. `checks` are called once a second, and raise what must end it."""
+    """What an engine works with once it is open.
+
+    `checks` are called once a second, and raise what must end it; `at_work` is called after batches that were told.
+    """
 
     cluster: Cluster
     topics: Topics
@@ -95,6 +102,7 @@ class EngineContext:
     view_topics: ViewTopics
     commit_seconds: float
     checks: tuple[Callable[[], None], ...] = ()
+    at_work: Callable[[], None] = nothing
 
     def version_of(self, batch: int) -> int:
         """Return the catalog version under which `batch` runs."""
@@ -173,6 +181,7 @@ class QueryController:
         if context.writer.pending():
             self._check_topics()
             context.writer.write_committed(context.sidecar.announced, context.version_of)
+            context.at_work()
             self._postpone("idle", IDLE_SECONDS)
             self._register()
             if self._settled(run) or run.reading.outgrown(context.checkpoint.end_offsets(context.writer.last)):

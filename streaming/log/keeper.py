@@ -4,7 +4,8 @@
     run       the query, until the tables' topics change, or it fails
     upkeep    small files are put together, those replaced long ago deleted     (log_upkeep.py)
 
-It begins a moment after the match query, so that a start is not slower for it. What fails is told (in the log file,
+It begins when the match query has told its first batch, or has had half a minute for it: to read a Delta table is as
+much work for Spark as that batch, and people wait for that one. What fails is told (in the log file,
 and in the topic `engines` for `status`) and tried again from where the table ends; people get their answers meanwhile.
 Only what cannot become right by itself, a table that is not ours or says other things than Kafka, ends the engine:
 `check` raises it.
@@ -44,7 +45,7 @@ from streaming.query.failure import explain_failure, one_line
 LOG_KEY = b"@log"
 _LOOK_SECONDS = 0.25
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
-_LATEST_START_SECONDS = 5.0
+_LATEST_START_SECONDS = 30.0
 GRACE_SECONDS = 20.0
 _LOG = logging.getLogger("tidewire.log")
 
@@ -110,6 +111,7 @@ class LogKeeper:
         self._catalog = CatalogTopic(cluster, topics)
         self._table = LogTable(spark, config.table)
         self._stop = threading.Event()
+        self._begun = threading.Event()
         self._thread = threading.Thread(target=self._run, name="tidewire-log", daemon=True)
         self._upkeep = LogUpkeep(self._table, config.keep_hours, config.compact_minutes * 60)
         self._told: str | None = None
@@ -124,17 +126,22 @@ class LogKeeper:
         if self._fatal is not None:
             raise self._fatal
 
+    def begin(self) -> None:
+        """Begin now; nothing if it has begun."""
+        self._begun.set()
+
     def __enter__(self) -> LogKeeper:
         self._thread.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._stop.set()
+        self._begun.set()
         self._thread.join()
 
     def _run(self) -> None:
         self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", "log")
-        self._stop.wait(min(self._config.seconds, _LATEST_START_SECONDS))
+        self._begun.wait(min(self._config.seconds, _LATEST_START_SECONDS))
         pause = _FIRST_PAUSE
         while not self._stop.is_set() and self._fatal is None:
             try:

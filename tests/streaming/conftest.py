@@ -22,7 +22,7 @@ from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Control, Offsets, Progress, decode_control
 from streaming.engine.engine import Engine, EngineConfig
-from streaming.query.session import SessionConfig, close_session, open_session
+from streaming.query.session import SessionConfig, close_session, jvm_is_alive, open_session
 from tests.streaming.stand_ins import tally
 from tests.streaming.waiting import eventually
 
@@ -36,17 +36,42 @@ def spark_jars(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return require_jars(read_jar_sets()["spark"], jar_directories(home, Path(chosen) if chosen else None))
 
 
+class SharedSession:
+    """The Spark session of a run: made on first use, and anew where somebody has ended it.
+
+    `tidewire rows` does so in the process of a test: it reads a state with the session that is there, and ends it.
+    """
+
+    def __init__(self, config: SessionConfig) -> None:
+        self._config = config
+        self._session: SparkSession | None = None
+
+    def get(self) -> SparkSession:
+        if self._session is None or not jvm_is_alive(0):
+            self._session = open_session(self._config)
+        return self._session
+
+    def close(self) -> None:
+        if self._session is not None and jvm_is_alive(0):
+            close_session(self._session)
+
+
 @pytest.fixture(scope="session")
-def spark(spark_jars: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A session on two cores (about 6 s to start)."""
+def shared_session(spark_jars: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedSession]:
     from tidewire.stack.class_archive import spark_archive, with_java_options
     from tidewire.stack.java import find_java
 
     options = with_java_options({}, spark_archive(find_java(), spark_jars).flags)
     folder = tmp_path_factory.mktemp("spark")
-    session = open_session(SessionConfig("local[2]", spark_jars, local_dir=folder, spark=options))
-    yield session
-    close_session(session)
+    shared = SharedSession(SessionConfig("local[2]", spark_jars, local_dir=folder, spark=options))
+    yield shared
+    shared.close()
+
+
+@pytest.fixture
+def spark(shared_session: SharedSession) -> SparkSession:
+    """A session on two cores (about 6 s to start)."""
+    return shared_session.get()
 
 
 class RunningEngine:

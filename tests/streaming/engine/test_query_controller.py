@@ -80,6 +80,7 @@ class Stage:
         self.cluster = MemoryCluster(TOPICS)
         self.runs: list[Query] = []
         self.error: BaseException | None = None
+        self.told: list[int] = []
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._work)
 
@@ -108,6 +109,7 @@ class Stage:
             births=births,
             view_topics=ViewTopics(self.cluster, TOPICS, checkpoint, sidecar),
             commit_seconds=0.005,
+            at_work=lambda: self.told.append(len(self.progress())),
         )
         context.writer.recover()
         self._controller = QueryController(context, self._start_query)  # type: ignore[arg-type]
@@ -169,6 +171,17 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     made = Stage(tmp_path)
     yield made
     made.stop()
+
+
+def test_that_the_query_is_at_work_is_said_once_a_batch_is_told(stage: Stage) -> None:
+    stage.cluster.create("s")
+    stage.create("s")
+    stage.start()
+    before = len(stage.progress())
+    assert stage.told == []
+    stage.commit(0, s=1)
+    eventually(lambda: stage.told)
+    assert stage.told[0] > before
 
 
 def test_progress_is_told_and_repeated_while_nothing_comes(stage: Stage) -> None:

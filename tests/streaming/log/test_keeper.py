@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from connectors.log.mark import LogMark
 from connectors.topics import Topics
 from streaming.epoch.kafka_cluster import KafkaCluster
+from streaming.log import keeper
 from streaming.log.keeper import LogConfig, LogKeeper
 from streaming.log.query import LogForeignError
 from streaming.log.table import LogMovedError, LogTable, LogTableError
@@ -29,9 +30,9 @@ class Logged:
         self._spark = spark
         self.table = LogTable(spark, self.uri)
 
-    def keeper(self, topics: Topics | None = None) -> LogKeeper:
+    def keeper(self, topics: Topics | None = None, seconds: float = 0.2) -> LogKeeper:
         world = self._world
-        config = LogConfig(self.uri, seconds=0.2)
+        config = LogConfig(self.uri, seconds)
         cluster, kafka = KafkaCluster(world.kafka), world.kafka.java()
         return LogKeeper(self._spark, cluster, topics or world.topics, kafka, config, grace=1.0)
 
@@ -85,6 +86,19 @@ def test_every_publication_of_tables_that_come_and_go(world: World, logged: Logg
     mark = logged.mark()
     assert mark.end == {stock: {"0": 1}, bond: {"0": 1}}
     assert mark.gaps == []
+
+
+def test_it_waits_for_the_first_batch_of_the_match_query(
+    world: World, logged: Logged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper, "_LATEST_START_SECONDS", 3_600.0)
+    world.declare("stock")
+    world.make("stock")
+    world.publish("stock", b"1")
+    with logged.keeper(seconds=3_600.0) as waiting:
+        assert not Path(logged.uri).exists()
+        waiting.begin()
+        logged.wait(1)
 
 
 def test_a_second_start_goes_on_from_the_table(world: World, logged: Logged, spark: SparkSession) -> None:
