@@ -10,7 +10,7 @@ DEEP := -m 'deep and $(NO_JVM)' --hypothesis-profile=deep
 SLOW := -m '(broker or spark or stack or cdc) and not ordeal' --durations=20 \
 	--ignore=tests/stack/test_crashes.py --ignore=tests/stack/test_random_chain.py --ignore=tests/stack/test_cdc_killed.py \
 	--ignore=tests/stack/test_steady.py
-# Workers of the fast tests; each needs some 7 s to import everything, so more help only on more cores.
+# Tests at a time; each worker needs some 7 s to import everything, and of the slow ones 4 GB: more help on more cores.
 WORKERS ?= 2
 # Tests start some hundred Python processes: they share bytecode, whatever the caller's environment says.
 unexport PYTHONDONTWRITEBYTECODE
@@ -39,9 +39,9 @@ test-fast: setup
 test-deep: setup
 	$(BIN)/python -m pytest $(DEEP) -n $(WORKERS) --dist worksteal
 
-# What starts a broker, Spark, a whole stack, or PostgreSQL with Debezium where that is installed.
+# What starts a broker, Spark, a whole stack, or PostgreSQL with Debezium where that is installed; file by file.
 test-slow: setup
-	$(BIN)/python -m pytest $(SLOW)
+	$(BIN)/python -m pytest $(SLOW) -n $(WORKERS) --dist loadfile
 
 # Fast and deep tests with all the examples of the property tests, drawn anew in each run.
 thorough: setup

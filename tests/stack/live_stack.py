@@ -42,8 +42,9 @@ def steady_port() -> int:
     """Return a port outside the range from which outgoing connections take theirs.
 
     A client that goes on trying while the broker is dead would otherwise, once in a while, connect to itself there.
+    Tests of two processes start at ports some way apart, as either may take one that the other has not opened yet.
     """
-    return next(port for port in range(20_000 + os.getpid() % 5_000, 30_000) if not is_listening(port))
+    return next(port for port in range(20_000 + 16 * os.getpid() % 5_000, 30_000) if not is_listening(port))
 
 
 class LiveStack:
