@@ -206,9 +206,12 @@ def encode(
     horizons: Horizons | None = None,
     viewers: Collection[int] = (),
 ) -> Iterator[OutRecord]:
-    """Yield what each virtual edge gets; `viewers` get a record in any case."""
-    header = Header("messages", spec.epoch, member.shard, batch)
+    """Yield what each virtual edge gets; `viewers` get a record in any case.
+
+    All records are of one format, also where event time begins in this batch: the snapshots say nothing of it then.
+    """
     before, after = (NO_HORIZON, NO_HORIZON) if horizons is None else (horizons.before, horizons.after)
+    header = said(Header("messages", spec.epoch, member.shard, batch), after)
     chunks = {} if told.outgoing is None else chunks_of(told.outgoing, told.routed)
     if told.images is not None:
         add_images(chunks, told.images, told.viewers)
@@ -216,7 +219,7 @@ def encode(
         add_best(chunks, told.best, told.best_routed)
     for ve in viewers:
         chunks.setdefault(ve, [NOTHING])
-    encoder = Encoder(spec.topics.notifications, said(header, after), said(header, before))
+    encoder = Encoder(spec.topics.notifications, header, msgspec.structs.replace(header, horizon=before))
     return encoder.encode(snapshots, chunks, member.hurt)
 
 

@@ -131,6 +131,16 @@ def test_a_snapshot_says_how_far_event_time_was_before_the_batch() -> None:
     ]
 
 
+def test_all_that_a_batch_sends_has_one_format_though_event_time_begins_in_it() -> None:
+    """Of two formats an edge takes the lower for what the release before wrote, and the batch for incomplete."""
+    closed = Horizons(NO_HORIZON, 2 * HOUR, False)
+    played = Played(fresh(), registration(), rows((1, 3, 30)), closed=closed)
+    assert [(found.header.horizon, found.header.format) for found in played.sent] == [
+        (NO_HORIZON, HORIZON_FORMAT),
+        (2 * HOUR, HORIZON_FORMAT),
+    ]
+
+
 @given(st.integers(-3 * HOUR, 3 * HOUR), st.integers(0, 2 * HOUR))
 def test_a_window_has_ended_where_an_hour_begins_in_between(before: int, by: int) -> None:
     made = Horizons.of(Closing("hour", "hour"), before, before + by)
