@@ -299,6 +299,7 @@ class Chain:
         for edge in self.pipeline.edges:
             edge.check()
             assert edge.counters.contradictions == 0, edge.contradictions()
+            assert edge.counters.losses == 0, edge.losses()
 
 
 @pytest.mark.deep

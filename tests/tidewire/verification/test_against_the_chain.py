@@ -178,6 +178,7 @@ def drive(seed: int, losses: bool = False) -> Judged:
         if choose.random() < 0.6:
             chain.settle()
     chain.settle()
+    assert losses or not [lost for edge in chain.edges for lost in edge.losses()]
     return chain
 
 

@@ -211,6 +211,7 @@ def drive(seed: int, losses: bool = False, window: int = 0) -> Viewed:
         chain.settle()
         chain.make_cells()
     chain.settle()
+    assert losses or not [lost for edge in chain.edges for lost in edge.losses()]
     return chain
 
 
