@@ -61,10 +61,11 @@ fuzz: setup
 cdc: setup
 	$(BIN)/python -m pytest -m cdc -rs tests/stack/test_cdc.py tests/stack/test_cdc_killed.py
 
-# Minutes of SIGKILL on a whole stack, then the verification.
+# Minutes of SIGKILL on a whole stack, then the verification; and the files in which tests are marked `ordeal`, whole,
+# as each is the story of one stack.
 ordeal: setup
 	$(BIN)/python -m pytest tests/stack/test_crashes.py tests/stack/test_random_chain.py tests/stack/test_steady.py
-	$(BIN)/python -m pytest -m ordeal
+	$(BIN)/python -m pytest $(shell grep -rl 'mark\.ordeal' tests --include='test_*.py' | sort)
 
 # A whole stack for MINUTES: 1,000 publications/s, 100,000 subscriptions coming and going, a SIGKILL every minute.
 soak: MINUTES ?= 60
