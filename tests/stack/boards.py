@@ -8,13 +8,9 @@ dearest    the first two of each sector and venue: beside the trades
 
 from __future__ import annotations
 
-import json
-import random
-from collections.abc import Iterator
 from typing import Any
 
-from connectors.record import OutRecord
-from connectors.topics import Topics
+from tests.stack.source import Inquiry
 from tests.stack.trades import SECTORS
 
 DEAREST = """CREATE VIEW dearest AS SELECT id, sector, venue, price FROM trade
@@ -47,19 +43,10 @@ OF_DEAREST = [
 """These end when `dearest` is dropped."""
 
 
-class Boards:
+class Boards(Inquiry):
     """Questions about the views; the same for the same seed."""
 
-    def __init__(self, seed: int, topics: Topics) -> None:
-        self._choose = random.Random(seed)
-        self._topic = topics.subscriptions
-        self.asked = 0
-
-    def questions(self, count: int) -> Iterator[OutRecord]:
-        """Yield `count` new questions."""
-        for _ in range(count):
-            self.asked += 1
-            yield OutRecord(self._topic, None, b"board%d" % self.asked, json.dumps(self.ask()).encode())
+    name = "board"
 
     def ask(self, part: float = 0.2) -> dict[str, Any]:
         """Return what a record of `subscriptions` says; ranges are this part of all that there is, at most."""

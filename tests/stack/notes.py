@@ -6,12 +6,11 @@ Notes come, change and go, get other keys, stand under others or none, and now a
 from __future__ import annotations
 
 import json
-import random
-from collections.abc import Iterator
 from typing import Any
 
 from connectors.record import OutRecord
 from connectors.topics import Topics
+from tests.stack.source import Source
 from tests.stack.trades import FIRST, SECTORS
 
 NOTE = """CREATE TABLE note (id INTEGER PRIMARY KEY, trade BIGINT, chief INTEGER, sector VARCHAR, mark DECIMAL(6,1))
@@ -31,21 +30,16 @@ JOINED = [
 ]
 
 
-class Notes:
+class Notes(Source):
     """Notes, `most` at a time, about trades below `trades`; the same for the same seed."""
 
+    name = "note"
+
     def __init__(self, seed: int, topics: Topics, most: int, trades: int) -> None:
-        self._choose = random.Random(seed)
-        self._topic = topics.subscriptions
+        super().__init__(seed, topics)
         self._most, self._trades = most, trades
         self._rows: dict[int, dict[str, Any]] = {}
         self._lsn = 0
-        self.sent = 0
-        self.asked = 0
-
-    def changes(self, count: int) -> Iterator[OutRecord]:
-        """Yield `count` changes."""
-        return (self.next() for _ in range(count))
 
     def next(self) -> OutRecord:
         """Return what happens next."""
@@ -64,19 +58,13 @@ class Notes:
         self._rows[row["id"]] = row
         return self._record("c" if old is None else "u", old, row)
 
-    def questions(self, count: int) -> Iterator[OutRecord]:
-        """Yield `count` new questions, most of them over joins."""
-        for _ in range(count):
-            self.asked += 1
-            sql = self._question()
-            yield OutRecord(self._topic, None, b"note%d" % self.asked, json.dumps({"sql": sql}).encode())
-
-    def _question(self) -> str:
+    def ask(self) -> dict[str, Any]:
+        """Return what a record of `subscriptions` says, in most cases over a join."""
         sql = self._choose.choice(JOINED if self._choose.random() < 0.7 else FIRST)
         low = round(self._choose.uniform(-5, 95), 1)
         high = round(low + self._choose.uniform(0, 20), 1)
         sector = self._choose.choice(SECTORS)
-        return sql.format(low=low, high=high, sector=sector, count=self._choose.randrange(1, 6))
+        return {"sql": sql.format(low=low, high=high, sector=sector, count=self._choose.randrange(1, 6))}
 
     def _note(self, id: int) -> dict[str, Any]:
         choose = self._choose

@@ -6,14 +6,12 @@ region; some ask the same and are others, and some are what no offer is for.
 
 from __future__ import annotations
 
-import json
-import random
-from collections.abc import Iterator
 from typing import Any
 
 from connectors.json.writer import encode_key, encode_row
 from connectors.record import OutRecord
 from connectors.topics import Topics
+from tests.stack.source import Source
 from tests.stack.trades import relation_of
 
 OFFER = """CREATE TABLE offer (id INTEGER PRIMARY KEY, price NUMRANGE(8,2), valid TSRANGE, days DATERANGE, rank INTEGER,
@@ -34,20 +32,15 @@ ASKED = [
 """Where `{given}` is not, the attributes stand at the end or beside the SQL."""
 
 
-class Offers:
+class Offers(Source):
     """Offers, and people who ask for them; the same for the same seed."""
 
+    name = "offer"
+
     def __init__(self, seed: int, topics: Topics) -> None:
-        self._choose = random.Random(seed)
-        self._topic = topics.subscriptions
+        super().__init__(seed, topics)
         self._relation = relation_of(OFFER, "offer")
         self._there: set[int] = set()
-        self.sent = 0
-        self.asked = 0
-
-    def changes(self, count: int) -> Iterator[OutRecord]:
-        """Yield `count` changes."""
-        return (self.next() for _ in range(count))
 
     def next(self) -> OutRecord:
         """Return what happens next."""
@@ -63,12 +56,6 @@ class Offers:
             row = {name: row[name] for name in kept}
         self._there.add(id)
         return OutRecord("offer", None, key, encode_row(self._relation, {"id": id} | row))
-
-    def questions(self, count: int) -> Iterator[OutRecord]:
-        """Yield `count` new questions."""
-        for _ in range(count):
-            self.asked += 1
-            yield OutRecord(self._topic, None, b"offer%d" % self.asked, json.dumps(self.ask()).encode())
 
     def ask(self) -> dict[str, Any]:
         """Return what a record of `subscriptions` says; attributes stand in the SQL or beside it."""

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import random
-from collections.abc import Iterator
 from typing import Any
 
 from connectors.record import OutRecord
 from connectors.topics import Topics
+from tests.stack.source import Source
 
 TICK = """CREATE STREAM tick (desk VARCHAR, price INTEGER, ts TIMESTAMP)
   WITH ('topic'='tick', 'event_time'='ts', 'lateness'='30 s')"""
@@ -43,20 +42,15 @@ ASKED = [
 ]
 
 
-class Ticks:
+class Ticks(Source):
     """Ticks and questions; the same for the same seed. `a_minute` ticks are a minute of their own time."""
 
+    name = "tick"
+
     def __init__(self, seed: int, topics: Topics, a_minute: int, most: int) -> None:
-        self._choose = random.Random(seed)
-        self._topic = topics.subscriptions
+        super().__init__(seed, topics)
         self._seconds = 60 / a_minute
         self._most = most
-        self.sent = 0
-        self.asked = 0
-
-    def changes(self, count: int) -> Iterator[OutRecord]:
-        """Yield `count` ticks."""
-        return (self.next() for _ in range(count))
 
     def next(self) -> OutRecord:
         """Return what happens next; one in 500 is long over."""
@@ -67,13 +61,7 @@ class Ticks:
         row = {"desk": choose.choice([*DESKS, None]), "price": choose.choice([None, choose.randrange(self._most)])}
         return OutRecord("tick", None, None, json.dumps(row | {"ts": ts.isoformat()}).encode())
 
-    def questions(self, count: int, within: int) -> Iterator[OutRecord]:
-        """Yield `count` new questions about the first `within` minutes."""
-        for _ in range(count):
-            self.asked += 1
-            yield OutRecord(self._topic, None, b"tick%d" % self.asked, json.dumps(self.ask(within)).encode())
-
-    def ask(self, within: int) -> dict[str, Any]:
+    def ask(self, within: int = 60) -> dict[str, Any]:
         """Return what a record of `subscriptions` says, about one of the first `within` minutes."""
         choose = self._choose
         minute = BEGIN + dt.timedelta(minutes=choose.randrange(within))
