@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from connectors.log.mark import LogMark
 from connectors.topics import Topics
@@ -14,7 +14,7 @@ from streaming.epoch.kafka_cluster import KafkaCluster
 from streaming.log import keeper
 from streaming.log.keeper import LogConfig, LogKeeper
 from streaming.log.query import LogForeignError
-from streaming.log.table import LogMovedError, LogTable, LogTableError
+from streaming.log.table import LogTable
 from tests.streaming.conftest import World
 from tests.streaming.waiting import eventually
 
@@ -132,40 +132,6 @@ def test_two_writers_write_each_publication_once(world: World, logged: Logged) -
     assert [bytes(row[3]) for row in rows] == [str(number).encode() for number in range(8)]
 
 
-def test_a_commit_whose_number_is_taken_is_not_written_and_not_passed_over(spark: SparkSession, tmp_path: Path) -> None:
-    table = LogTable(spark, str(tmp_path / "publications"))
-    table.ensure(168)
-    table.ensure(240)
-    assert table.newest() is None
-    one, other = (LogMark(home="h", writer=name, number=0, time="") for name in ("one", "other"))
-    table.append(rows_of(spark), one)
-    with pytest.raises(LogMovedError):
-        table.append(rows_of(spark), other)
-    assert table.newest() == one
-    assert spark.read.format("delta").load(table.uri).count() == 1
-
-
-def test_where_the_log_ends_is_found_without_its_commits(spark: SparkSession, tmp_path: Path) -> None:
-    """As after weeks without a publication, when the table has cleaned its log."""
-    table = LogTable(spark, str(tmp_path / "publications"))
-    table.ensure(168)
-    for number in range(2):
-        table.append(rows_of(spark, 7 + number), LogMark(home="h", writer="w", number=number, time=""))
-    spark.sql(f"ALTER TABLE delta.`{table.uri}` SET TBLPROPERTIES ('delta.checkpointInterval' = '1')")
-    *old, _newest = sorted((tmp_path / "publications" / "_delta_log").glob("*.json"))
-    for path in old:
-        path.unlink()
-    found = LogTable(spark, table.uri).newest()
-    assert found is not None
-    assert (found.number, found.end, found.ids) == (1, {"stock": {"0": 9}}, {"stock": "id"})
-
-
-def test_a_table_of_somebody_else_is_left_alone(spark: SparkSession, tmp_path: Path) -> None:
-    spark.range(3).write.format("delta").save(str(tmp_path / "theirs"))
-    with pytest.raises(LogTableError, match=r"not a log of publications: expected .* got id\."):
-        LogTable(spark, str(tmp_path / "theirs")).ensure(168)
-
-
 def test_an_engine_does_not_begin_with_the_log_of_another_prefix(world: World, logged: Logged) -> None:
     world.declare("stock")
     world.make("stock")
@@ -176,8 +142,3 @@ def test_an_engine_does_not_begin_with_the_log_of_another_prefix(world: World, l
     world.admin.ensure_topics(other, 4)
     with logged.keeper(other) as keeper, pytest.raises(LogForeignError, match="belongs to another tidewire"):
         eventually(lambda: keeper.check())
-
-
-def rows_of(spark: SparkSession, offset: int = 0) -> DataFrame:
-    columns = "'stock' topic, 0 partition, {} offset, cast(null as binary) key, cast(null as binary) value"
-    return spark.sql(f"SELECT {columns.format(f'{offset}L')}, current_timestamp() timestamp, 'id' topic_id")
