@@ -35,7 +35,7 @@ from streaming.checkpoint.commit_interval import commit_seconds
 from streaming.checkpoint.files import Files, open_files
 from streaming.checkpoint.generation import Generations
 from streaming.engine.cell_births import CELL_SECONDS, CellBirths
-from streaming.engine.query_controller import EngineContext, QueryController, Versions, nothing
+from streaming.engine.query_controller import EngineContext, QueryController, Versions
 from streaming.engine.rebuild import NothingToRebuildError, prepare, read_seed, untouched
 from streaming.engine.stored_state import read_groups
 from streaming.engine.view_topics import ViewTopics
@@ -203,6 +203,7 @@ class Engine:
     ) -> EngineContext:
         topics = self._config.topics
         catalogs = CatalogTopic(cluster, topics)
+        keepers = [] if keeper is None else [keeper]
         read = partial(read_groups, spark, checkpoint.uri)
         return EngineContext(
             cluster=cluster,
@@ -218,8 +219,8 @@ class Engine:
             ),
             view_topics=ViewTopics(cluster, topics, checkpoint, sidecar),
             commit_seconds=commit_seconds(checkpoint.uri),
-            checks=(generations.check, *([keeper.check] if keeper is not None else [])),
-            at_work=keeper.begin if keeper is not None else nothing,
+            checks=(generations.check, *(one.check for one in keepers)),
+            at_work=tuple(one.begin for one in keepers),
         )
 
     def _start_query(

@@ -79,15 +79,11 @@ class Trimmed(msgspec.Struct, frozen=True, tag="trimmed", tag_field="kind"):
     end: int
 
 
-def nothing() -> None:
-    """Nobody wants to know."""
-
-
 @dataclass(frozen=True, slots=True)
 class EngineContext:
     """What an engine works with once it is open.
 
-    `checks` are called once a second, and raise what must end it; `at_work` is called after batches that were told.
+    `checks` are called once a second, and raise what must end it; `at_work` after batches that were told.
     """
 
     cluster: Cluster
@@ -102,7 +98,7 @@ class EngineContext:
     view_topics: ViewTopics
     commit_seconds: float
     checks: tuple[Callable[[], None], ...] = ()
-    at_work: Callable[[], None] = nothing
+    at_work: tuple[Callable[[], None], ...] = ()
 
     def version_of(self, batch: int) -> int:
         """Return the catalog version under which `batch` runs."""
@@ -181,7 +177,8 @@ class QueryController:
         if context.writer.pending():
             self._check_topics()
             context.writer.write_committed(context.sidecar.announced, context.version_of)
-            context.at_work()
+            for begin in context.at_work:
+                begin()
             self._postpone("idle", IDLE_SECONDS)
             self._register()
             if self._settled(run) or run.reading.outgrown(context.checkpoint.end_offsets(context.writer.last)):

@@ -5,10 +5,9 @@
     upkeep    small files are put together, those replaced long ago deleted     (log_upkeep.py)
 
 It begins when the match query has told its first batch, or has had half a minute for it: to read a Delta table is as
-much work for Spark as that batch, and people wait for that one. What fails is told (in the log file,
-and in the topic `engines` for `status`) and tried again from where the table ends; people get their answers meanwhile.
-Only what cannot become right by itself, a table that is not ours or says other things than Kafka, ends the engine:
-`check` raises it.
+much work for Spark as that batch, and people wait for that one. What fails is told (in the log file, and in the topic
+`engines` for `status`) and tried again from where the table ends; people get their answers meanwhile. Only what cannot
+become right by itself, a table that is not ours or says other things than Kafka, ends the engine: `check` raises it.
 """
 
 from __future__ import annotations

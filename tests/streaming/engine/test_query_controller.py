@@ -109,7 +109,7 @@ class Stage:
             births=births,
             view_topics=ViewTopics(self.cluster, TOPICS, checkpoint, sidecar),
             commit_seconds=0.005,
-            at_work=lambda: self.told.append(len(self.progress())),
+            at_work=(lambda: self.told.append(len(self.progress())),),
         )
         context.writer.recover()
         self._controller = QueryController(context, self._start_query)  # type: ignore[arg-type]
